@@ -1,0 +1,15 @@
+# Third-party libraries, all from the distribution's packages. docs/dependencies.md says what each one buys.
+find_package(Threads REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+if(ORRERY_TESTS)
+  find_package(GTest REQUIRED)
+endif()
+
+find_path(YAML_INCLUDE_DIR yaml.h REQUIRED)
+find_library(YAML_LIBRARY NAMES libyaml.a yaml REQUIRED)
+add_library(orrery_yaml INTERFACE)
+target_include_directories(orrery_yaml SYSTEM INTERFACE ${YAML_INCLUDE_DIR})
+target_link_libraries(orrery_yaml INTERFACE ${YAML_LIBRARY})
