@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// A cluster: the graph, where ranks sit, what the devices are, and what happens to links over time.
+/// Every reader and generator ends here; nothing above this module knows where a cluster came from.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "orrery/base/units.hpp"
+#include "orrery/topology/graph.hpp"
+
+namespace orrery::topology {
+
+/// What a rank's device can do, as far as the description says. Zero means "not said".
+struct DeviceSpec {
+  std::string name;               ///< Catalogue name, e.g. "h100_sxm".
+  Flops peak;                     ///< Dense 16-bit.
+  Bandwidth memory_bandwidth;
+  Bytes memory;
+  double compute_scale = 1.0;     ///< Host time times this gives device time.
+  Duration send_overhead{};       ///< CPU time per message sent (LogGP o_s).
+  Duration receive_overhead{};    ///< CPU time per message received (LogGP o_r).
+  Bandwidth reduce_bandwidth;     ///< Bytes reduced per second; 0 = free.
+};
+
+/// One change of a link. `bandwidth` or `latency` absent = unchanged; `up` false = no bytes pass.
+struct LinkEvent {
+  Time at;
+  LinkId link;
+  std::optional<Bandwidth> bandwidth;
+  std::optional<Duration> latency;
+  std::optional<bool> up;
+};
+
+/// Seeded variation of a link's latency: each message on it is delayed by a further draw in [0, amplitude].
+struct LinkJitter {
+  LinkId link;
+  Duration amplitude{};
+};
+
+struct Cluster {
+  std::string name;
+  Graph graph;                          ///< Finished.
+  std::vector<NodeId> ranks;            ///< Node of each rank; several ranks may share a node.
+  std::vector<DeviceSpec> devices;      ///< Kinds of device.
+  std::vector<std::uint32_t> device_of_rank;  ///< Index into `devices`; same length as `ranks`.
+  std::vector<std::string> node_group;  ///< Optional: rack or host of each node ("" = none); empty = no groups.
+  std::vector<LinkEvent> events;        ///< Sorted by time, then link.
+  std::vector<LinkJitter> jitter;
+  std::vector<std::string> warnings;    ///< What the reader wants the user to know.
+  std::string nccl_platform;            ///< Key into the catalogue's NCCL data, or "".
+};
+
+}  // namespace orrery::topology
