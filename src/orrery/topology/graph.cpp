@@ -43,6 +43,13 @@ LinkId Graph::connect(NodeId a, NodeId b, const LinkSpec& spec, bool half_duplex
   return forward;
 }
 
+void Graph::set_link(LinkId link, const LinkSpec& spec) {
+  ORRERY_CHECK(first_hop_.empty(), "the graph is finished");
+  ORRERY_CHECK(link.index() < link_count(), "unknown link {}", link.value());
+  ORRERY_CHECK(spec.bandwidth.bits_per_second() > 0, "link {} needs bandwidth", link_name(link));
+  specs_[link.index()] = spec;
+}
+
 void Graph::finish() {
   ORRERY_CHECK(first_hop_.empty(), "finish() called twice");
   first_hop_.assign(node_count() + 1, 0);

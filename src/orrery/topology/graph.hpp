@@ -36,6 +36,9 @@ class Graph {
   NodeId add_node(std::string name, NodeKind kind);
   /// A cable between two different nodes. Full duplex makes two links (a to b first), half duplex one.
   LinkId connect(NodeId a, NodeId b, const LinkSpec& spec, bool half_duplex = false);
+  /// Gives one link other values than its cable was made with, before finish(): the two directions of a
+  /// cable may differ.
+  void set_link(LinkId link, const LinkSpec& spec);
   /// Call once, after the last connect(): sorts the hops of each node by (target, link).
   void finish();
 
