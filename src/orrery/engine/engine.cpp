@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "orrery/engine/engine.hpp"
+
+#include <algorithm>
+
+#include "orrery/base/text.hpp"
+#include "orrery/engine/deadlock.hpp"
+
+namespace orrery::engine {
+
+Engine::Engine(const EngineOptions& options)
+    : queue_{options.queue == QueueKind::kRadix ? make_radix_heap() : make_dary_heap()},
+      grow_{options.queue == QueueKind::kAuto},
+      rounds_limit_{options.rounds_per_instant} {}
+
+OriginId Engine::add_origin(std::string name) {
+  ORRERY_CHECK(origins_.size() < (1U << kOriginBits), "too many origins");
+  origins_.push_back({std::move(name), 0});
+  return OriginId{origins_.size() - 1};
+}
+
+void Engine::grow_queue() {
+  std::unique_ptr<EventQueue> larger = make_radix_heap();
+  std::vector<Event> moved;
+  while (queue_->size() > 0) queue_->pop_instant(moved);
+  for (const Event& event : moved) larger->push(event);
+  queue_ = std::move(larger);
+  grow_ = false;
+}
+
+void Engine::run_round() {
+  const auto before = [](const Event& a, const Event& b) { return a.order < b.order; };
+  // Mostly sorted already: origins schedule in order and queues keep the order of insertion.
+  if (current_.size() > 1 && !std::is_sorted(current_.begin(), current_.end(), before)) {
+    std::sort(current_.begin(), current_.end(), before);
+  }
+  constexpr std::uint64_t kInterruptEvery = 1U << 14;
+  for (const Event& event : current_) {
+    digest_.add(static_cast<std::uint64_t>(event.time) ^ (event.order * 0xD6E8FEB86659FD93ULL));
+    event.handler->on_event(event.payload);
+    if (++executed_ % kInterruptEvery == 0 && wants_stop_ != nullptr && (*wants_stop_)()) throw Interrupted{};
+  }
+  current_.clear();
+}
+
+void Engine::finish_instant() {
+  for (std::uint64_t round = 0;; ++round) {
+    while (gate_ != nullptr && gate_->earliest() <= now()) gate_->wait();
+    if (!later_.empty()) {
+      if (round >= rounds_limit_) fail_livelock();
+      current_.swap(later_);
+      run_round();
+      continue;
+    }
+    if (settlers_.empty()) return;
+    std::vector<Settler*> settling;
+    settling.swap(settlers_);
+    for (Settler* settler : settling) {
+      settler->asked_ = false;
+      settler->settle();
+    }
+    settling.clear();
+    if (settlers_.empty()) settlers_.swap(settling);  // Keep the memory.
+  }
+}
+
+bool Engine::next_instant() {
+  for (;;) {
+    const std::int64_t next = queue_->next_time();
+    const Time bound = gate_ == nullptr ? kTimeMax : gate_->earliest();
+    if (bound == kTimeMax && queue_->size() == 0) return false;
+    if (gate_ != nullptr && bound != kTimeMax && count_ps(bound) <= next) {
+      gate_->wait();
+      continue;
+    }
+    queue_->pop_instant(current_);
+    now_ = next;
+    return true;
+  }
+}
+
+void Engine::run() {
+  finish_instant();  // What was scheduled at time zero.
+  while (next_instant()) {
+    run_round();
+    finish_instant();
+  }
+  check_deadlock();
+}
+
+void Engine::fail_livelock() const {
+  std::vector<std::string> names;
+  for (const Event& event : later_) {
+    const std::string& name = origin_name(origin_of(event));
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    constexpr std::size_t kShown = 10;
+    if (names.size() == kShown) break;
+  }
+  throw SimulationError{fmt::format("livelock at {}: {} rounds without the clock moving; still active: {}",
+                                    to_text(now().time_since_epoch()), rounds_limit_, join(names, ", "))};
+}
+
+void Engine::check_deadlock() const {
+  std::vector<Blocked> blocked;
+  for (const Watch* watch : watches_) watch->report_blocked(blocked);
+  if (!blocked.empty()) throw SimulationError{describe_deadlock(now(), blocked)};
+}
+
+}  // namespace orrery::engine

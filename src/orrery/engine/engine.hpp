@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The discrete-event engine: one clock, one total order of events, never a rollback.
+///
+/// An instant runs in rounds. After the last round nothing more happens at that time, so models settle once
+/// (for example solve for new rates) and the clock moves on. Work that runs outside (real programs) is held
+/// back by a Gate: the clock moves to T only when nobody outside could still ask for something at or before T.
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "orrery/base/check.hpp"
+#include "orrery/base/digest.hpp"
+#include "orrery/base/error.hpp"
+#include "orrery/base/pinned.hpp"
+#include "orrery/engine/event.hpp"
+#include "orrery/engine/event_queue.hpp"
+#include "orrery/engine/observer.hpp"
+
+namespace orrery::engine {
+
+/// Called once when an instant is over, if it asked for it; may schedule events at now or later.
+class Settler {
+ public:
+  virtual ~Settler() = default;
+  virtual void settle() = 0;
+
+ private:
+  friend class Engine;
+  bool asked_ = false;
+};
+
+/// Somebody who waits, for the report of a deadlock.
+struct Blocked {
+  std::string who;                    ///< "rank 3".
+  std::string what;                   ///< "receive 4096 bytes from rank 1, tag 7, group 0".
+  std::vector<std::string> waits_on;  ///< Names as in `who`; used to find the cycle.
+};
+
+/// Tells the engine, when nothing is left to do, who still waits.
+class Watch {
+ public:
+  virtual void report_blocked(std::vector<Blocked>& blocked) const = 0;
+
+ protected:
+  ~Watch() = default;
+};
+
+/// Holds the clock back for programs that run outside the engine's thread.
+class Gate {
+ public:
+  /// No running program can ask for anything before this time; kTimeMax when none runs.
+  [[nodiscard]] virtual Time earliest() const = 0;
+  /// Blocks until at least one running program asks or ends, and schedules what it asks for.
+  virtual void wait() = 0;
+
+ protected:
+  ~Gate() = default;
+};
+
+struct EngineOptions {
+  QueueKind queue = QueueKind::kAuto;
+  std::uint64_t rounds_per_instant = 1U << 20;  ///< More is a livelock.
+};
+
+class Engine : Pinned {
+ public:
+  explicit Engine(const EngineOptions& options = {});
+
+  [[nodiscard]] Time now() const { return Time{Duration{now_}}; }
+  /// Origins are numbered in the order they are added.
+  OriginId add_origin(std::string name);
+  [[nodiscard]] const std::string& origin_name(OriginId origin) const { return origins_[origin.index()].name; }
+
+  /// `at` before now() is a bug: nothing is ever inserted late. kTimeMax never happens and is dropped.
+  void schedule(Time at, Phase phase, OriginId origin, Handler& handler, std::uint64_t payload) {
+    Origin& from = origins_[origin.index()];
+    const Event event{count_ps(at), pack_order(phase, origin, from.counter++), &handler, payload};
+    if (event.time > now_) [[likely]] {
+      if (at != kTimeMax) push(event);
+    } else {
+      ORRERY_CHECK(event.time == now_, "event of {} at {} ps inserted late, at {} ps", from.name, event.time, now_);
+      later_.push_back(event);
+    }
+  }
+  void ask_to_settle(Settler& settler) {
+    if (settler.asked_) return;
+    settler.asked_ = true;
+    settlers_.push_back(&settler);
+  }
+  void add_watch(const Watch& watch) { watches_.push_back(&watch); }
+  void set_gate(Gate* gate) { gate_ = gate; }
+  void set_observer(Observer* observer) { observer_ = observer; }
+  [[nodiscard]] Observer* observer() const { return observer_; }
+
+  /// Runs until nothing is left. SimulationError on deadlock or livelock, with who waits on whom.
+  void run();
+
+  /// Hash of every executed event's time, phase, origin and counter, in order.
+  [[nodiscard]] std::uint64_t digest() const { return digest_.value(); }
+  [[nodiscard]] std::uint64_t executed() const { return executed_; }
+  /// Polled every few thousand events; true stops the run with Interrupted.
+  void set_interrupt(const std::function<bool()>* wants_stop) { wants_stop_ = wants_stop; }
+
+ private:
+  struct Origin {
+    std::string name;
+    std::uint64_t counter = 0;
+  };
+  void push(const Event& event) {
+    queue_->push(event);
+    if (grow_ && queue_->size() > kSmall) grow_queue();
+  }
+  void grow_queue();
+  /// Sorts and executes `current_`.
+  void run_round();
+  /// Rounds of the present instant until none is left and everyone has settled.
+  void finish_instant();
+  /// Fills `current_` with the next instant and moves the clock; false when there is none.
+  bool next_instant();
+  [[noreturn]] void fail_livelock() const;
+  void check_deadlock() const;
+
+  static constexpr std::size_t kSmall = 4096;  // Where the radix heap overtakes the four-ary one (measured).
+  std::int64_t now_ = 0;
+  std::vector<Event> current_;
+  std::vector<Event> later_;
+  std::unique_ptr<EventQueue> queue_;
+  bool grow_ = false;
+  std::uint64_t rounds_limit_;
+  std::vector<Origin> origins_;
+  std::vector<Settler*> settlers_;
+  std::vector<const Watch*> watches_;
+  Gate* gate_ = nullptr;
+  Observer* observer_ = nullptr;
+  const std::function<bool()>* wants_stop_ = nullptr;
+  Digest digest_;
+  std::uint64_t executed_ = 0;
+};
+
+/// The user asked to stop.
+class Interrupted : public std::runtime_error {
+ public:
+  Interrupted() : std::runtime_error{"interrupted"} {}
+};
+
+}  // namespace orrery::engine
