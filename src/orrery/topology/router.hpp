@@ -5,8 +5,8 @@
 /// Found on demand by a search from both ends and interned, so memory grows with the pairs that talk, not
 /// with the square of the endpoints. Static: link events change what a link carries, not where bytes go.
 #include <cstdint>
+#include <memory>
 #include <span>
-#include <vector>
 
 #include "orrery/base/pinned.hpp"
 #include "orrery/topology/graph.hpp"
@@ -23,6 +23,7 @@ struct Route {
 
 class Router : Pinned {
  public:
+  /// `graph` is finished and outlives the router.
   explicit Router(const Graph& graph);
   ~Router();
   /// The route of `label` (flows of different labels may take different equal paths). The same arguments
@@ -30,14 +31,14 @@ class Router : Pinned {
   /// is cut when there is none.
   [[nodiscard]] RouteId route(NodeId source, NodeId target, std::uint32_t label = 0);
   [[nodiscard]] Route get(RouteId route) const;
-  /// get(), in two parts for hot paths.
+  /// get(), in two parts for hot paths. The links stay where they are as long as the router lives.
   [[nodiscard]] std::span<const LinkId> links(RouteId route) const;
   [[nodiscard]] const Graph& graph() const { return graph_; }
 
  private:
-  struct Search;
+  struct State;
   const Graph& graph_;
-  std::unique_ptr<Search> search_;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace orrery::topology
