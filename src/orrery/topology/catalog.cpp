@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "orrery/topology/catalog.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+
+#ifndef ORRERY_SOURCE_CATALOG
+#define ORRERY_SOURCE_CATALOG ""
+#endif
+
+namespace orrery::topology {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr const char* kExtension = ".yaml";
+
+bool is_catalog(const fs::path& directory) {
+  std::error_code ignored;
+  return fs::is_directory(directory / "clusters", ignored);
+}
+
+/// Names of the files of one folder, sorted: the order of a directory is not ours to rely on.
+std::vector<std::string> names_in(const std::string& directory) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry{directory, error}, end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().extension() == kExtension) names.push_back(entry->path().stem().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+bool is_plain_name(const std::string& name) {
+  return !name.empty() && name.find_first_of("/\\") == std::string::npos && name.front() != '.';
+}
+
+}  // namespace
+
+std::string catalog_directory() {
+  if (const char* chosen = std::getenv("ORRERY_CATALOG"); chosen != nullptr && *chosen != '\0') {
+    if (is_catalog(chosen)) return chosen;
+    throw InputError{{.source = "ORRERY_CATALOG",
+                      .position = {},
+                      .field = {},
+                      .value = chosen,
+                      .expected = "expected a folder that holds clusters/ and devices/",
+                      .nearest = {}}};
+  }
+  constexpr int kLevels = 4;
+  constexpr std::array kPlaces{"catalog", "share/orrery/catalog"};
+  std::error_code error;
+  fs::path above = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (int level = 0; !error && level <= kLevels && above.has_relative_path(); ++level, above = above.parent_path()) {
+    for (const char* place : kPlaces) {
+      if (is_catalog(above / place)) return (above / place).string();
+    }
+  }
+  if (is_catalog(ORRERY_SOURCE_CATALOG)) return ORRERY_SOURCE_CATALOG;
+  throw InputError{"no catalogue of clusters and devices was found beside the program; set ORRERY_CATALOG to its folder"};
+}
+
+std::string Catalog::folder(const char* kind) const {
+  return (fs::path{directory_.empty() ? catalog_directory() : directory_} / kind).string();
+}
+
+std::vector<std::string> Catalog::cluster_names() const { return names_in(folder("clusters")); }
+std::vector<std::string> Catalog::device_names() const { return names_in(folder("devices")); }
+
+std::string Catalog::cluster_path(const std::string& name) const {
+  if (!is_plain_name(name)) return {};
+  const fs::path path = fs::path{folder("clusters")} / (name + kExtension);
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored) ? path.string() : std::string{};
+}
+
+DeviceSpec Catalog::device(const std::string& name, const config::Cursor& at) const {
+  const std::vector<std::string> known = device_names();
+  if (std::ranges::find(known, name) == known.end()) {
+    at.fail(fmt::format("no such device; the catalogue has: {}", join(known, ", ")), nearest_name(name, known));
+  }
+  const config::Document document = config::Document::load((fs::path{folder("devices")} / (name + kExtension)).string());
+  DeviceFields fields;
+  read_over(config::Cursor{document}, fields);
+  fields.name = name;
+  return fields;
+}
+
+}  // namespace orrery::topology

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The catalogue: clusters and devices described as data files that ship with Orrery.
+#include <string>
+#include <vector>
+
+#include "orrery/topology/catalog_device.hpp"
+#include "orrery/topology/cluster.hpp"
+
+namespace orrery::topology {
+
+/// Where the catalogue is: $ORRERY_CATALOG; else beside the running program (catalog or share/orrery/catalog,
+/// up to four folders up); else the source tree it was built from. InputError when none of them exists.
+[[nodiscard]] std::string catalog_directory();
+
+class Catalog {
+ public:
+  /// An empty `directory` means catalog_directory(), looked for when first needed.
+  explicit Catalog(std::string directory = {}) : directory_{std::move(directory)} {}
+
+  /// Sorted names of catalog/clusters/*.yaml and catalog/devices/*.yaml; empty without a catalogue.
+  [[nodiscard]] std::vector<std::string> cluster_names() const;
+  [[nodiscard]] std::vector<std::string> device_names() const;
+  /// Path of a preset's file, or "" when there is none of that name.
+  [[nodiscard]] std::string cluster_path(const std::string& name) const;
+  /// What catalog/devices/NAME.yaml says; the error at `at` lists the nearest name.
+  [[nodiscard]] DeviceSpec device(const std::string& name, const config::Cursor& at) const;
+
+ private:
+  [[nodiscard]] std::string folder(const char* kind) const;
+  std::string directory_;
+};
+
+}  // namespace orrery::topology

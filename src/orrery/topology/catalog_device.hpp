@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// A device as a file describes it: the fields of DeviceSpec, all optional, on top of another device.
+#include "orrery/config/spec.hpp"
+#include "orrery/topology/cluster.hpp"
+
+namespace orrery::topology {
+
+struct DeviceFields : DeviceSpec {
+  std::string base;  ///< Catalogue or file-local device whose values hold unless given here.
+  template <class Visitor>
+  static void fields(Visitor&& field) {
+    using config::Rule;
+    field("base", &DeviceFields::base, "Device whose values hold where none is given here.");
+    value_fields(field);
+  }
+  /// The fields that describe the device itself.
+  template <class Visitor>
+  static void value_fields(Visitor&& field) {
+    using config::Rule;
+    field("peak", &DeviceFields::peak, "Dense 16-bit rate.", Rule{.positive = true});
+    field("memory_bandwidth", &DeviceFields::memory_bandwidth, "Of the device's own memory.", Rule{.positive = true});
+    field("memory", &DeviceFields::memory, "Size of the device's own memory.", Rule{.positive = true});
+    field("compute_scale", &DeviceFields::compute_scale, "Time measured on this host times this is device time.",
+          Rule{.min = 1e-6, .max = 1e6});
+    field("send_overhead", &DeviceFields::send_overhead, "Processor time per message sent.");
+    field("receive_overhead", &DeviceFields::receive_overhead, "Processor time per message received.");
+    field("reduce_bandwidth", &DeviceFields::reduce_bandwidth, "Bytes reduced per second; absent = free.",
+          Rule{.positive = true});
+  }
+};
+
+/// Reads into `spec` the fields that are present; the others keep their value.
+template <class Spec>
+void read_over(const config::Cursor& at, Spec& spec) {
+  at.expect_keys(config::field_names<Spec>());
+  Spec::fields([&](const char* name, auto member, const char*, const config::Rule& rule = {}) {
+    using T = std::remove_cvref_t<decltype(spec.*member)>;
+    if (at.has(name)) spec.*member = config::Codec<T>::read(at.at(name), rule);
+  });
+}
+
+}  // namespace orrery::topology
