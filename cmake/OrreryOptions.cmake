@@ -10,17 +10,29 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12)
+  message(FATAL_ERROR "g++ 12 or newer is needed; this is ${CMAKE_CXX_COMPILER_VERSION}. Set CXX to name another.")
+elseif(CMAKE_CXX_COMPILER_ID STREQUAL Clang AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 16)
+  message(FATAL_ERROR "clang 16 or newer is needed; this is ${CMAKE_CXX_COMPILER_VERSION}. Set CXX to name another.")
+endif()
+
 find_program(ORRERY_CCACHE ccache)
 if(ORRERY_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_C_COMPILER_LAUNCHER ${ORRERY_CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${ORRERY_CCACHE})
+  # Paths below the source tree become relative, so that every clone shares the cache.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} ${ORRERY_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
 
 add_library(orrery_options INTERFACE)
-target_include_directories(orrery_options INTERFACE ${PROJECT_SOURCE_DIR}/src)
+target_include_directories(orrery_options INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_BINARY_DIR}/generated)
 target_compile_options(orrery_options INTERFACE
   -ffp-contract=off -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wold-style-cast
   -Wdouble-promotion -Wnon-virtual-dtor -Woverloaded-virtual -Wextra-semi)
+# No machine's paths in the messages of failed checks. The relative form is what ccache hands the compiler.
+file(RELATIVE_PATH source_from_build ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+target_compile_options(orrery_options INTERFACE
+  -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -fmacro-prefix-map=${source_from_build}/=)
 if(ORRERY_WERROR)
   target_compile_options(orrery_options INTERFACE -Werror)
 endif()
