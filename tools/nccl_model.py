@@ -106,7 +106,11 @@ def entry_time(entry, operation, ranks, size, path_latency, bandwidth):
         launch += (ranks - 1) * entry.launch_per_peer
     scale = 1 / min(entry.peak, (ranks - 1) * entry.peer_share)
     scale *= (1 + entry.own_block / messages) * (1 + math.sqrt(entry.ramp / message)) * entry.channels / used
-    drain = 1 + 1 / entry.pieces if entry.algorithm == "offload" else 1
+    drain = 1.0
+    if entry.algorithm == "offload":
+        # A rank's link carries the buffer once and, for the shard it reduces, the result or the operand again.
+        scale *= 1 + 1 / ranks
+        drain += 1 / entry.pieces
     return launch + steps * (entry.step_overhead + path_latency) + messages * message * scale * drain / bandwidth
 
 
