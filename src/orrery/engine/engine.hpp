@@ -90,6 +90,7 @@ class Engine : Pinned {
     settlers_.push_back(&settler);
   }
   void add_watch(const Watch& watch) { watches_.push_back(&watch); }
+  void remove_watch(const Watch& watch) { std::erase(watches_, &watch); }
   void set_gate(Gate* gate) { gate_ = gate; }
   void set_observer(Observer* observer) { observer_ = observer; }
   [[nodiscard]] Observer* observer() const { return observer_; }

@@ -3,11 +3,16 @@
 /// The contract of every network model: "these bytes leave now" in, "last byte arrived" out.
 /// A model sees the engine, the routes and the links; never devices, collectives or output formats.
 #include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "orrery/base/pinned.hpp"
 #include "orrery/base/units.hpp"
+#include "orrery/config/registry.hpp"
 #include "orrery/engine/engine.hpp"
+#include "orrery/topology/cluster.hpp"
 #include "orrery/topology/router.hpp"
 
 namespace orrery::network {
@@ -66,6 +71,13 @@ class NetworkModel : Pinned {
 struct NetworkContext {
   engine::Engine& engine;
   topology::Router& router;
+  std::span<const topology::LinkJitter> jitter{};
+  std::uint64_t seed = 0;
 };
+
+using NetworkRegistry = config::Registry<NetworkModel, NetworkContext>;
+
+/// Every model of models.def.
+[[nodiscard]] NetworkRegistry builtin_networks();
 
 }  // namespace orrery::network

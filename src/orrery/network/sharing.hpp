@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Max-min fair sharing of links among flows, kept up to date as flows come and go. No time in here.
+///
+/// An allocation is max-min fair when every flow crosses a saturated link on which no other flow is faster (its
+/// bottleneck). Progressive filling finds it: raise all rates together, fix the flows of each link as it fills.
+///
+/// Only what a change can reach is solved again. Taking away a flow of rate x leaves every flow slower than x as
+/// it was, because the filling below x does not see the difference; adding a flow leaves every flow slower than
+/// the new one's least possible rate, min over its links of capacity / flows. Slower flows are frozen: they
+/// count as load but are not visited. This is exact, not a heuristic (docs/models/flow.md has the proof).
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace orrery::network {
+
+/// Rates and capacities share any one unit; the flow model uses bytes per picosecond.
+class Sharing {
+ public:
+  explicit Sharing(std::size_t links) : links_(links) {}
+
+  /// 0 is a link that passes nothing.
+  void set_capacity(std::uint32_t link, double capacity);
+  [[nodiscard]] double capacity(std::uint32_t link) const { return links_[link].capacity; }
+  /// Adds a flow over `path` (distinct links, not empty); the span is copied. Its rate is 0 until solve().
+  std::uint32_t add(std::span<const std::uint32_t> path);
+  void remove(std::uint32_t flow);
+  [[nodiscard]] bool is_used(std::uint32_t link) const { return !links_[link].flows.empty(); }
+  [[nodiscard]] bool is_dirty() const { return !dirty_.empty(); }
+  /// Brings all rates up to date; returns the flows that were solved again, each once. The answer is valid
+  /// until the next call of anything that changes.
+  std::span<const std::uint32_t> solve();
+  [[nodiscard]] double rate(std::uint32_t flow) const { return flows_[flow].rate; }
+  [[nodiscard]] std::span<const std::uint32_t> path(std::uint32_t flow) const {
+    return {pool_.data() + flows_[flow].first, flows_[flow].count};
+  }
+  /// Number of flows solved again since the start: what solving cost.
+  [[nodiscard]] std::uint64_t solved() const { return solved_; }
+  /// Largest violation of the bottleneck condition over all flows and links, relative; 0 is perfect. For tests.
+  [[nodiscard]] double certificate_error() const;
+
+ private:
+  struct Slot {
+    std::uint32_t flow;
+    std::uint32_t hop;
+  };
+  struct Link {
+    double capacity = 0;
+    std::vector<Slot> flows;
+    // Scratch of one solve:
+    std::uint64_t visit = 0;
+    double left = 0;
+    std::uint32_t open = 0;
+    std::uint32_t fixing = 0;
+    bool dirty = false;
+  };
+  struct Flow {
+    double rate = 0;
+    std::uint32_t first = 0;  // Of its links, and of its places in their lists, in pool_ and places_.
+    std::uint32_t count = 0;
+    std::uint64_t visit = 0;
+    bool fixed = false;
+  };
+  struct Key {
+    double share;
+    std::uint32_t link;
+  };
+
+  void mark(std::uint32_t link);
+  void collect();
+  void collect_link(std::uint32_t link);
+  void fill();
+  /// Fixes every open flow of `link` at `level`, takes their share off the other links they cross.
+  void fix_flows(std::uint32_t link, double level);
+  std::uint32_t take_pool(std::uint32_t count);
+
+  std::vector<Link> links_;
+  std::vector<Flow> flows_;
+  std::vector<std::uint32_t> free_flows_;
+  std::vector<std::uint32_t> pool_;    // Links of each flow's path.
+  std::vector<std::uint32_t> places_;  // Where the flow stands in each of those links' lists.
+  std::vector<std::vector<std::uint32_t>> free_pool_;  // By path length.
+  std::vector<std::uint32_t> dirty_;
+  double frozen_below_ = std::numeric_limits<double>::infinity();
+  std::uint64_t visit_ = 0;
+  std::vector<std::uint32_t> seen_links_;
+  std::vector<std::uint32_t> seen_flows_;
+  std::vector<Key> heap_;
+  std::vector<std::uint32_t> touched_;
+  std::uint64_t solved_ = 0;
+};
+
+}  // namespace orrery::network
