@@ -16,6 +16,7 @@ function(orrery_module name)
   if(ORRERY_TESTS AND ARG_TESTS)
     add_executable(${target}_test ${ARG_TESTS})
     target_link_libraries(${target}_test PRIVATE ${target} GTest::gtest_main GTest::gmock)
-    gtest_discover_tests(${target}_test DISCOVERY_TIMEOUT 60 PROPERTIES LABELS unit)
+    gtest_discover_tests(${target}_test DISCOVERY_TIMEOUT 60
+      PROPERTIES LABELS unit ENVIRONMENT ORRERY_CATALOG=${PROJECT_SOURCE_DIR}/catalog)
   endif()
 endfunction()

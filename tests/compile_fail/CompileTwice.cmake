@@ -1,0 +1,16 @@
+# cmake -DCOMPILER= -DINCLUDE= -DFILE= -P CompileTwice.cmake
+set(compile ${COMPILER} -std=c++20 -fsyntax-only -I${INCLUDE} ${FILE})
+set(ENV{LC_ALL} C)
+execute_process(COMMAND ${compile} RESULT_VARIABLE failed ERROR_VARIABLE message)
+if(failed)
+  message(FATAL_ERROR "the correct form does not compile:\n${message}")
+endif()
+
+file(STRINGS ${FILE} expected REGEX "^// EXPECT: ")
+string(REPLACE "// EXPECT: " "" expected "${expected}")
+execute_process(COMMAND ${compile} -DORRERY_MISUSE RESULT_VARIABLE failed ERROR_VARIABLE message)
+if(NOT failed)
+  message(FATAL_ERROR "the misuse compiles")
+elseif(NOT expected OR NOT message MATCHES "error:[^\n]*(${expected})")
+  message(FATAL_ERROR "the misuse fails, but not with an error that matches '${expected}':\n${message}")
+endif()
