@@ -19,6 +19,16 @@ OriginId Engine::add_origin(std::string name) {
   return OriginId{origins_.size() - 1};
 }
 
+namespace {
+
+/// Programs outside may compute for minutes between two events, so an interrupt is looked for here too.
+void wait_for_programs(Gate& gate, const std::function<bool()>* wants_stop) {
+  gate.wait();
+  if (wants_stop != nullptr && (*wants_stop)()) throw Interrupted{};
+}
+
+}  // namespace
+
 void Engine::grow_queue() {
   std::unique_ptr<EventQueue> larger = make_radix_heap();
   std::vector<Event> moved;
@@ -45,7 +55,7 @@ void Engine::run_round() {
 
 void Engine::finish_instant() {
   for (std::uint64_t round = 0;; ++round) {
-    while (gate_ != nullptr && gate_->earliest() <= now()) gate_->wait();
+    while (gate_ != nullptr && gate_->earliest() <= now()) wait_for_programs(*gate_, wants_stop_);
     if (!later_.empty()) {
       if (round >= rounds_limit_) fail_livelock();
       current_.swap(later_);
@@ -70,7 +80,7 @@ bool Engine::next_instant() {
     const Time bound = gate_ == nullptr ? kTimeMax : gate_->earliest();
     if (bound == kTimeMax && queue_->size() == 0) return false;
     if (gate_ != nullptr && bound != kTimeMax && count_ps(bound) <= next) {
-      gate_->wait();
+      wait_for_programs(*gate_, wants_stop_);
       continue;
     }
     queue_->pop_instant(current_);

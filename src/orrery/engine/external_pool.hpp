@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The host's view of the programs that run outside: who runs, how far the clock may go meanwhile, and who gets
+/// the next free place. All of it belongs to the engine's thread, but the bell.
+#include <deque>
+#include <vector>
+
+#include "orrery/base/pinned.hpp"
+#include "orrery/base/units.hpp"
+#include "orrery/engine/external_region.hpp"
+
+namespace orrery::engine {
+
+class ExternalPool : Pinned {
+ public:
+  struct Request {
+    std::uint32_t slot = 0;
+    bool is_end = false;  ///< The program finished; no call.
+    Time clock{};
+    Call call;
+  };
+
+  /// At most `concurrency` > 0 programs run at once.
+  ExternalPool(std::uint32_t slots, std::uint32_t concurrency);
+  [[nodiscard]] ExternalRegion& region() { return region_; }
+
+  /// The program in `slot` goes on at `now` with `answer`, and can ask for nothing before `bound`. It is let go
+  /// as soon as a place is free; places are given in the order of these calls.
+  void resume(std::uint32_t slot, Time now, Time bound, std::int64_t answer);
+  /// Smallest bound of those resumed that have not asked since; kTimeMax when there is none.
+  [[nodiscard]] Time earliest() const;
+  /// Sleeps until somebody rings and appends what was asked, perhaps nothing.
+  void wait(std::vector<Request>& requests);
+  /// Every program that waits, or asks from now on, is told to leave.
+  void close();
+  [[nodiscard]] bool has_finished(std::uint32_t slot) const;
+
+ private:
+  struct Running {
+    std::uint32_t slot;
+    Time bound;
+  };
+  void fill_places();
+  void remove(std::uint32_t slot);
+
+  ExternalRegion region_;
+  std::uint32_t free_places_;
+  std::vector<Running> running_;
+  std::deque<std::uint32_t> next_;  // Resumed, but no place yet.
+  std::vector<std::uint32_t> posted_;
+  mutable Time earliest_ = kTimeMax;
+  mutable bool is_stale_ = false;  // `earliest_` must be computed anew.
+};
+
+}  // namespace orrery::engine

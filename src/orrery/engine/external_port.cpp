@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "orrery/engine/external_port.hpp"
+
+namespace orrery::engine {
+namespace {
+
+Slot& checked(ExternalRegion& region, std::uint32_t slot) {
+  if (slot >= region.size()) throw std::logic_error{"the region has no such slot"};
+  return region.slot(slot);
+}
+
+/// How often a sleeping program makes sure that its host was not killed. Ordinary ends wake it at once.
+constexpr timespec kHeartbeat{.tv_sec = 2, .tv_nsec = 0};
+
+}  // namespace
+
+ExternalPort::ExternalPort(ExternalRegion& region, std::uint32_t slot)
+    : region_{region}, slot_{checked(region, slot)}, index_{slot}, owner_{::getpid()} {}
+
+Time ExternalPort::start() {
+  wait();
+  return clock_;
+}
+
+void ExternalPort::advance(Duration duration) {
+  if (duration < Duration::zero()) throw std::logic_error{"a process cannot go back in time"};
+  clock_ = saturating_add(clock_, duration);
+}
+
+std::int64_t ExternalPort::call(const Call& call) {
+  if (slot_.load() == SlotState::kRunning) slot_.call = call;
+  hand_over(SlotState::kWaiting);
+  wait();
+  return slot_.answer;
+}
+
+void ExternalPort::finish() { hand_over(SlotState::kFinished); }
+
+void ExternalPort::hand_over(SlotState next) {
+  // A child that the program forked (a data loader, say) shares this memory but is not the process we host.
+  if (::getpid() != owner_) throw std::logic_error{"a port is used by a process that it does not belong to"};
+  SlotState state = slot_.load();
+  if (state == SlotState::kRunning) {
+    slot_.clock = count_ps(clock_);
+    if (slot_.exchange(state, next)) {
+      region_.post(index_);
+      return;
+    }
+  }
+  if (state == SlotState::kClosed) throw PortClosed{};
+  throw std::logic_error{"a port is used before its start or after its end"};
+}
+
+void ExternalPort::wait() {
+  for (;;) {
+    SlotState state = slot_.load();
+    if (state == SlotState::kRunning) break;
+    if (state == SlotState::kClosed) throw PortClosed{};
+    if (state == SlotState::kFinished) throw std::logic_error{"a port is used after its end"};
+    if (state == SlotState::kWaiting && !slot_.exchange(state, SlotState::kAsleep)) continue;
+    constexpr auto kAsleep = static_cast<std::uint32_t>(SlotState::kAsleep);
+    if (!futex_wait(slot_.state, kAsleep, &kHeartbeat) && !region_.has_host()) throw PortClosed{};
+  }
+  clock_ = Time{Duration{slot_.clock}};
+}
+
+}  // namespace orrery::engine
