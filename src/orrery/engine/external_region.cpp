@@ -77,8 +77,9 @@ ExternalRegion ExternalRegion::create(std::uint32_t slots) {
   }
   ExternalRegion region{memory, bytes, slots, descriptor};
   new (region.header_) Header{.magic = kMagic, .slots = slots, .host = ::getpid(), .bell = kQuiet};
-  for (std::size_t i = 0; i < posted_words(slots); ++i)
+  for (std::size_t i = 0; i < posted_words(slots); ++i) {
     new (&region.posted_[i]) std::atomic<std::uint64_t>{0};
+  }
   for (std::uint32_t i = 0; i < slots; ++i) new (&region.slot_[i]) Slot{};  // kWaiting, which is zero.
   return region;
 }

@@ -41,8 +41,9 @@ TEST(ProcessEquivalence, ThreadsLikeCoroutines) {
     const Outcome expected = run_scenario(scenario, Carrier::kCoroutines);
     for (const std::uint32_t concurrency : {1U, 2U, 8U}) {
       SCOPED_TRACE(::testing::Message() << "seed " << seed << ", concurrency " << concurrency);
-      const CarrierOptions options{
-          .concurrency = concurrency, .disturb = seed % 3 != 0, .pin = seed % 2 == 0};
+      const CarrierOptions options{.concurrency = concurrency,
+                                   .disturb = seed % 3 == 0 ? 0 : seed * 8 + concurrency,
+                                   .pin = seed % 2 == 0};
       expect_same(expected, run_scenario(scenario, Carrier::kThreads, options));
     }
   }
@@ -54,8 +55,9 @@ TEST(ProcessEquivalence, ForkedProcessesLikeCoroutines) {
     const Outcome expected = run_scenario(scenario, Carrier::kCoroutines);
     for (const std::uint32_t concurrency : {1U, 2U, 8U}) {
       SCOPED_TRACE(::testing::Message() << "seed " << seed << ", concurrency " << concurrency);
-      const CarrierOptions options{
-          .concurrency = concurrency, .disturb = seed % 3 != 0, .pin = seed % 2 == 0};
+      const CarrierOptions options{.concurrency = concurrency,
+                                   .disturb = seed % 3 == 0 ? 0 : seed * 8 + concurrency,
+                                   .pin = seed % 2 == 0};
       expect_same(expected, run_scenario(scenario, Carrier::kProcesses, options));
     }
   }
@@ -68,7 +70,7 @@ TEST(ProcessEquivalence, DeadlocksAreToldAlike) {
     const Outcome expected = run_scenario(scenario, Carrier::kCoroutines);
     EXPECT_THAT(expected.error, ::testing::HasSubstr("deadlock at "));
     EXPECT_THAT(expected.error, ::testing::HasSubstr("waits: receive from anybody, tag -1"));
-    const CarrierOptions options{.concurrency = 2, .disturb = true};
+    const CarrierOptions options{.concurrency = 2, .disturb = seed + 1};
     expect_same(expected, run_scenario(scenario, Carrier::kThreads, options));
     expect_same(expected, run_scenario(scenario, Carrier::kProcesses, options));
   }

@@ -17,6 +17,7 @@ ProcessHost::ProcessHost(Engine& engine, Service& service, const HostOptions& op
 
 ProcessHost::~ProcessHost() {
   close();
+  engine_.remove_watch(*this);
   if (pool_ != nullptr) engine_.set_gate(nullptr);
 }
 

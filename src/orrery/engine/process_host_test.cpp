@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Goal: each clause of the contract by itself (docs/process-contract.md); process_equivalence_test.cpp has them all at once.
+// Goal: each clause of the contract (docs/process-contract.md) by itself; process_equivalence_test.cpp has them
+// all at once.
 #include "orrery/engine/process_host.hpp"
 
 #include <gmock/gmock.h>

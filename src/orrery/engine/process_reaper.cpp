@@ -9,7 +9,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <system_error>
 
@@ -19,8 +18,9 @@ namespace {
 [[noreturn]] void fail(const char* what) { throw std::system_error{errno, std::generic_category(), what}; }
 
 std::string reason_of(const siginfo_t& info) {
-  if (info.si_code == CLD_EXITED)
+  if (info.si_code == CLD_EXITED) {
     return fmt::format("its program exited with status {} before its end", info.si_status);
+  }
   return fmt::format("its program was killed by signal {} ({})", info.si_status, ::strsignal(info.si_status));
 }
 
@@ -35,9 +35,9 @@ int run_child(ExternalRegion& region, std::uint32_t slot, const ExternalBody& bo
   } catch (const PortClosed&) {
     return 0;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "orrery: %s\n", error.what());
+    fmt::print(stderr, "orrery: {}\n", error.what());
   } catch (...) {
-    std::fprintf(stderr, "orrery: an exception of unknown type\n");
+    fmt::print(stderr, "orrery: an exception of unknown type\n");
   }
   return 1;
 }
@@ -93,30 +93,20 @@ pid_t ProcessReaper::fork(ProcessId process, const ExternalBody& body) {
 
 void ProcessReaper::loop() {
   std::vector<pollfd> polled;
-  std::chrono::steady_clock::time_point deadline;
-  bool is_stopping = false;
   for (;;) {
     int timeout = -1;
     {
       const std::scoped_lock lock{mutex_};
-      if (stops_ && !is_stopping) deadline = std::chrono::steady_clock::now() + grace_;
-      is_stopping = stops_;
-      if (is_stopping && children_.empty()) return;
+      if (stops_ && children_.empty()) return;
+      if (stops_) timeout = static_cast<int>(grace_.count());
       polled.assign(1, {.fd = wake_, .events = POLLIN, .revents = 0});
-      for (const Child& child : children_)
+      for (const Child& child : children_) {
         polled.push_back({.fd = child.descriptor, .events = POLLIN, .revents = 0});
-      if (is_stopping) {
-        const auto left =
-            std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-        timeout = static_cast<int>(std::max<std::int64_t>(left.count(), 0));
-        if (timeout == 0) {
-          kill_all();
-          timeout = -1;  // They end now, whatever they do.
-        }
       }
     }
-    ::poll(polled.data(), polled.size(), timeout);
+    const int ready = ::poll(polled.data(), polled.size(), timeout);
     const std::scoped_lock lock{mutex_};
+    if (ready == 0) kill_all();
     if (polled.front().revents != 0) {
       eventfd_t ignored = 0;
       ::eventfd_read(wake_, &ignored);
@@ -138,8 +128,9 @@ void ProcessReaper::reap(const Child& child) {
 }
 
 void ProcessReaper::kill_all() {
-  for (const Child& child : children_)
+  for (const Child& child : children_) {
     ::syscall(SYS_pidfd_send_signal, child.descriptor, SIGKILL, nullptr, 0);
+  }
 }
 
 }  // namespace orrery::engine

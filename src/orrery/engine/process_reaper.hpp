@@ -17,7 +17,7 @@ namespace orrery::engine {
 class ProcessReaper : Pinned {
  public:
   explicit ProcessReaper(ProcessHost& host, std::chrono::milliseconds grace = std::chrono::seconds{1});
-  /// Closes the host; children that have not left by themselves after `grace` are killed. All are reaped.
+  /// Closes the host. When for `grace` no child has left by itself, the rest is killed. All are reaped.
   ~ProcessReaper();
 
   /// `child` carries `process`. It may be somebody else's child (a fork server's): then its end is noticed, but

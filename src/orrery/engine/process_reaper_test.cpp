@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "orrery/base/text.hpp"
 #include "orrery/engine/orrery_port.h"
 
 namespace orrery::engine {
@@ -179,7 +180,9 @@ TEST_F(ProcessReaperTest, WithoutItsHostAProgramLeaves) {
 
 /// The program of the next test: run by it, in a process of its own, through the C interface.
 TEST(PortProgram, DISABLED_Adds) {
-  orrery_port* const port = orrery_port_open(std::atoi(std::getenv("ORRERY_TEST_PORT")), 0);
+  const char* const text = std::getenv("ORRERY_TEST_PORT");
+  const std::int64_t descriptor = parse_integer(text == nullptr ? "" : text).value_or(-1);
+  orrery_port* const port = orrery_port_open(static_cast<int>(descriptor), 0);
   ASSERT_NE(port, nullptr);
   ASSERT_EQ(orrery_port_start(port), 0);
   for (std::int64_t i = 0; i < 5; ++i) {

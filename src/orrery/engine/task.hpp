@@ -30,8 +30,9 @@ struct PromiseBase {
   [[nodiscard]] Final final_suspend() const noexcept { return {}; }
   void unhandled_exception() noexcept { failure = std::current_exception(); }
   void rethrow() {
-    if (failure) [[unlikely]]
+    if (failure) [[unlikely]] {
       std::rethrow_exception(std::exchange(failure, nullptr));
+    }
   }
 
   PromiseBase* root = this;        ///< Of the outermost task of this chain.

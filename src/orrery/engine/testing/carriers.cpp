@@ -6,10 +6,9 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <optional>
-#include <random>
 #include <thread>
 
+#include "orrery/base/rng.hpp"
 #include "orrery/engine/process_reaper.hpp"
 #include "orrery/engine/testing/message_service.hpp"
 
@@ -57,21 +56,21 @@ Task<> run_local(LocalPort& port, const Scenario::Process& process, std::size_t 
   }
 }
 
-/// Real delays at random: true randomness on purpose, since nothing may depend on it.
+/// Delays in real time, which nothing may depend on.
 class Disturbance {
  public:
-  explicit Disturbance(bool is_on) {
-    if (is_on) random_.emplace(std::random_device{}());
-  }
+  Disturbance(std::uint64_t seed, std::size_t process)
+      : is_on_{seed != 0}, rng_{seed, fmt::format("rank[{}]", process)} {}
   void strike() {
-    if (!random_) return;
-    const auto which = (*random_)() % 16;
-    if (which < 2) std::this_thread::sleep_for(std::chrono::microseconds{(*random_)() % 60});
+    if (!is_on_) return;
+    const std::int64_t which = rng_.between(0, 15);
+    if (which < 2) std::this_thread::sleep_for(std::chrono::microseconds{rng_.between(0, 60)});
     if (which > 10) ::sched_yield();
   }
 
  private:
-  std::optional<std::minstd_rand> random_;
+  bool is_on_;
+  Rng rng_;
 };
 
 void run_external(ExternalPort& port, const Scenario::Process& process, std::size_t index, Logs& logs,
@@ -82,7 +81,7 @@ void run_external(ExternalPort& port, const Scenario::Process& process, std::siz
     CPU_SET(index % std::max(1U, std::thread::hardware_concurrency()), &cores);
     ::sched_setaffinity(0, sizeof(cores), &cores);
   }
-  Disturbance disturbance{options.disturb};
+  Disturbance disturbance{options.disturb, index};
   Interpreter interpreter{process};
   for (;;) {
     const Interpreter::Step step = interpreter.next();
@@ -94,7 +93,7 @@ void run_external(ExternalPort& port, const Scenario::Process& process, std::siz
   }
 }
 
-/// Adds every process of the scenario, carried by `Group` (threads or children).
+/// Adds every process of the scenario; `start` gives it a carrier.
 template <class Start>
 void add_external(ProcessHost& host, const Scenario& scenario, Logs& logs, const CarrierOptions& options,
                   Start&& start) {

@@ -13,8 +13,8 @@ inline constexpr Carrier kCarriers[] = {Carrier::kCoroutines, Carrier::kThreads,
 
 struct CarrierOptions {
   std::uint32_t concurrency = 1;
-  bool disturb = false;  ///< Programs sleep and yield at random, differently in each run.
-  bool pin = false;      ///< Program i stays on core i.
+  std::uint64_t disturb = 0;  ///< Seed of random sleeps and yields of the programs; 0: none.
+  bool pin = false;           ///< Program i stays on core i.
   std::uint64_t rounds_per_instant = 1U << 20;
 };
 

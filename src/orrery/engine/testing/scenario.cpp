@@ -152,8 +152,8 @@ Entry Interpreter::take(Time clock, std::int64_t answer) {
   if (action.kind == Action::kWaitAll) {
     std::erase(handles_, answer);
   } else {
-    if (action.call.operation == kStartSend || action.call.operation == kStartReceive)
-      handles_.push_back(answer);
+    const bool has_handle = action.call.operation == kStartSend || action.call.operation == kStartReceive;
+    if (has_handle) handles_.push_back(answer);
     ++at_;
   }
   seen_ = (seen_ ^ static_cast<std::uint64_t>(answer) ^ static_cast<std::uint64_t>(count_ps(clock))) *
