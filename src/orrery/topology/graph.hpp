@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "orrery/base/id.hpp"
+#include "orrery/base/text.hpp"
 #include "orrery/base/units.hpp"
 
 namespace orrery::topology {
@@ -16,6 +17,7 @@ using NodeId = Id<struct NodeTag>;
 using LinkId = Id<struct LinkTag>;  ///< One direction of a cable, or both when the cable is half duplex.
 
 enum class NodeKind : std::uint8_t { kDevice, kSwitch, kNic, kCpu, kMemory, kPort, kOther };
+using orrery::to_text;  // Else the overload below would hide those of durations and bandwidths.
 [[nodiscard]] std::string_view to_text(NodeKind kind);
 
 /// What a link can carry.

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "orrery/topology/catalog.hpp"
+#include "orrery/topology/cluster_file.hpp"
 #include "orrery/topology/placement.hpp"
 
 namespace orrery::topology {
@@ -21,6 +22,11 @@ Cluster from_generator(const Generator& generator, const std::string& text, cons
   }
   const std::vector<std::uint32_t> order = order_ranks(draft, {}, all_endpoints(draft), at);
   return finish_cluster(std::move(draft), text, order);
+}
+
+Cluster from_file(const std::string& path, const LoadOptions& options) {
+  const config::Document document = config::Document::load(path);
+  return read_cluster(document, Catalog{options.catalog}, options.generators);
 }
 
 [[noreturn]] void fail_unknown(const std::string& text, const LoadOptions& options) {
@@ -45,8 +51,11 @@ Cluster load_cluster(const std::string& text, const LoadOptions& options) {
   const Generator* generator = options.generators.find(head);
   if (generator != nullptr && text.find(':') != std::string::npos) return from_generator(*generator, text, options);
   std::error_code ignored;
-  const bool is_file = std::filesystem::exists(text, ignored);
-  if (!is_file && generator != nullptr) return from_generator(*generator, text, options);
+  if (std::filesystem::exists(text, ignored)) return from_file(text, options);
+  if (generator != nullptr) return from_generator(*generator, text, options);
+  if (const std::string preset = Catalog{options.catalog}.cluster_path(text); !preset.empty()) {
+    return from_file(preset, options);
+  }
   fail_unknown(text, options);
 }
 
