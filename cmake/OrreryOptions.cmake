@@ -32,6 +32,7 @@ target_compile_options(orrery_options INTERFACE
   -Wdouble-promotion -Wnon-virtual-dtor -Woverloaded-virtual -Wextra-semi)
 # No machine's paths in the messages of failed checks. The relative form is what ccache hands the compiler.
 file(RELATIVE_PATH source_from_build ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+string(REGEX REPLACE "/$" "" source_from_build ${source_from_build})
 target_compile_options(orrery_options INTERFACE
   -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -fmacro-prefix-map=${source_from_build}/=)
 if(ORRERY_WERROR)

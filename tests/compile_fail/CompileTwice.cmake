@@ -1,16 +1,21 @@
-# cmake -DCOMPILER= -DINCLUDE= -DFILE= -P CompileTwice.cmake
-set(compile ${COMPILER} -std=c++20 -fsyntax-only -I${INCLUDE} ${FILE})
+# cmake -DCOMPILER= -DINCLUDE= -DFILE= -DOUTCOME= -P CompileTwice.cmake
+# Writes "refused" to OUTCOME when the misuse is refused for the expected reason, else what went wrong.
 set(ENV{LC_ALL} C)
-execute_process(COMMAND ${compile} RESULT_VARIABLE failed ERROR_VARIABLE message)
-if(failed)
-  message(FATAL_ERROR "the correct form does not compile:\n${message}")
-endif()
-
+set(compile ${COMPILER} -std=c++20 -fsyntax-only -I${INCLUDE} ${FILE})
 file(STRINGS ${FILE} expected REGEX "^// EXPECT: ")
 string(REPLACE "// EXPECT: " "" expected "${expected}")
-execute_process(COMMAND ${compile} -DORRERY_MISUSE RESULT_VARIABLE failed ERROR_VARIABLE message)
-if(NOT failed)
-  message(FATAL_ERROR "the misuse compiles")
-elseif(NOT expected OR NOT message MATCHES "error:[^\n]*(${expected})")
-  message(FATAL_ERROR "the misuse fails, but not with an error that matches '${expected}':\n${message}")
+
+execute_process(COMMAND ${compile} -MMD -MF ${OUTCOME}.d -MT ${OUTCOME} RESULT_VARIABLE failed ERROR_VARIABLE message)
+if(failed)
+  set(outcome "the correct form does not compile:\n${message}")
+else()
+  execute_process(COMMAND ${compile} -DORRERY_MISUSE RESULT_VARIABLE failed ERROR_VARIABLE message)
+  if(NOT failed)
+    set(outcome "the misuse compiles")
+  elseif(NOT expected OR NOT message MATCHES "error:[^\n]*(${expected})")
+    set(outcome "the misuse fails, but not with an error that matches '${expected}':\n${message}")
+  else()
+    set(outcome refused)
+  endif()
 endif()
+file(WRITE ${OUTCOME} "${outcome}\n")
