@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "orrery/collectives/run/collective_run.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "orrery/base/text.hpp"
+
+namespace orrery::collectives {
+namespace {
+
+/// Events of a run: a lane goes on after a pause, or a rank after its launch.
+constexpr std::uint64_t kLaunch = std::uint64_t{1} << 40;
+
+std::string name_of(Rank participant, Rank ranks) {
+  return participant < ranks ? fmt::format("rank {}", participant) : fmt::format("switch {}", participant - ranks);
+}
+
+}  // namespace
+
+CollectiveRun::CollectiveRun(Setup setup, Listener* listener)
+    : setup_{std::move(setup)}, listener_{listener}, origin_{setup_.engine.add_origin(setup_.name)} {
+  const std::uint32_t count = setup_.schedule.participants();
+  ORRERY_CHECK(setup_.nodes.size() == count, "{} nodes for {} participants", setup_.nodes.size(), count);
+  ORRERY_CHECK(setup_.costs.size() == 1 || setup_.costs.size() == count, "{} costs for {} participants", setup_.costs.size(), count);
+  ORRERY_CHECK(setup_.layout.chunk_count() == setup_.schedule.chunk_count(), "layout and schedule disagree");
+  is_free_ = std::ranges::all_of(setup_.costs, [](const EndpointCosts& cost) {
+    return cost.send_overhead == Duration{} && cost.receive_overhead == Duration{} && cost.reduce_bandwidth == Bandwidth{};
+  });
+  build_lanes();
+  connect_channels();
+  if (setup_.engine.observer() != nullptr) trace_ = std::make_unique<RunTrace>(*setup_.engine.observer(), channels_.size());
+  setup_.engine.add_watch(*this);
+}
+
+CollectiveRun::~CollectiveRun() { setup_.engine.remove_watch(*this); }
+
+void CollectiveRun::build_lanes() {
+  const std::uint32_t count = setup_.schedule.participants();
+  participants_.resize(count);
+  for (Rank rank = 0; rank < count; ++rank) {
+    Participant& participant = participants_[rank];
+    participant.first_lane = static_cast<std::uint32_t>(lanes_.size());
+    participant.lanes = setup_.schedule.lanes(rank);
+    for (std::uint32_t number = 0; number < participant.lanes; ++number) {
+      Lane lane;
+      lane.length = setup_.schedule.length(rank, number);
+      lane.first_channel = static_cast<std::uint32_t>(channels_.size());
+      lane.owner = rank;
+      lane.number = number;
+      const std::size_t peers = setup_.schedule.peers(rank, number).size();
+      Channel channel;
+      channel.lane = static_cast<std::uint32_t>(lanes_.size());
+      channels_.resize(channels_.size() + peers, channel);
+      lanes_.push_back(lane);
+    }
+  }
+}
+
+void CollectiveRun::connect_channels() {
+  // The two ends of a pair have the same (low rank, high rank, lane number); sorting brings them together.
+  struct End {
+    Rank low;
+    Rank high;
+    std::uint32_t number;
+    std::uint32_t channel;
+  };
+  std::vector<End> ends;
+  ends.reserve(channels_.size());
+  for (const Lane& lane : lanes_) {
+    std::uint32_t channel = lane.first_channel;
+    for (const Rank peer : setup_.schedule.peers(lane.owner, lane.number)) {
+      ends.push_back({std::min(lane.owner, peer), std::max(lane.owner, peer), lane.number, channel++});
+    }
+  }
+  std::ranges::sort(ends, [](const End& a, const End& b) {
+    return std::tie(a.low, a.high, a.number, a.channel) < std::tie(b.low, b.high, b.number, b.channel);
+  });
+  ORRERY_CHECK(ends.size() % 2 == 0, "a peer list is not mutual");
+  for (std::size_t i = 0; i + 1 < ends.size(); i += 2) {
+    const End& a = ends[i];
+    const End& b = ends[i + 1];
+    ORRERY_CHECK(a.low == b.low && a.high == b.high && a.number == b.number, "rank {} lists {} as a peer, not the other way round", a.low, a.high);
+    channels_[a.channel].far = b.channel;
+    channels_[b.channel].far = a.channel;
+  }
+}
+
+void CollectiveRun::arrive(Rank rank) {
+  Participant& participant = participants_[rank];
+  ORRERY_CHECK(participant.arrived == kTimeMax, "rank {} arrived twice", rank);
+  participant.arrived = setup_.engine.now();
+  participant.open = participant.lanes + 1;  // The one stands for "has not gone yet".
+  if (rank < setup_.schedule.ranks()) {
+    for (Rank extra = setup_.schedule.ranks(); extra < participants_.size(); ++extra) {
+      if (participants_[extra].arrived == kTimeMax) arrive(extra);
+    }
+  }
+  const Duration launch = costs(rank).launch;
+  if (launch == Duration{} || rank >= setup_.schedule.ranks()) {
+    go(rank);
+  } else {
+    setup_.engine.schedule(setup_.engine.now() + launch, engine::Phase::kWake, origin_, *this, kLaunch + rank);
+  }
+}
+
+void CollectiveRun::go(Rank rank) {
+  const Participant& participant = participants_[rank];
+  for (std::uint32_t lane = 0; lane < participant.lanes; ++lane) proceed(participant.first_lane + lane);
+  close(rank);
+}
+
+void CollectiveRun::proceed(std::uint32_t index) {
+  Lane& lane = lanes_[index];
+  while (lane.next < lane.length) {
+    const Action action = setup_.schedule.action(lane.owner, lane.number, lane.next);
+    const std::uint32_t channel = lane.first_channel + action.peer;
+    const Bytes payload = setup_.layout.bytes(action.chunks, setup_.schedule.chunk_list());
+    if (action.kind == ActionKind::kSend) {
+      if (!is_free_ && !lane.paused && pause(index, costs(lane.owner).send_overhead)) return;
+      lane.paused = false;
+      ++lane.next;
+      post(lane, channel, payload);
+      continue;
+    }
+    if (!lane.paused) {
+      if (channels_[channel].arrived == 0) {
+        lane.waiting = channel;
+        lane.waits_since = setup_.engine.now();
+        return;
+      }
+      --channels_[channel].arrived;
+      if (!is_free_) {
+        const EndpointCosts& cost = costs(lane.owner);
+        Duration spent = cost.receive_overhead;
+        if (action.kind == ActionKind::kReceiveReduce && cost.reduce_bandwidth != Bandwidth{}) {
+          spent += transfer_time(payload, cost.reduce_bandwidth);
+        }
+        if (pause(index, spent)) return;
+      }
+    }
+    lane.paused = false;
+    ++lane.next;
+  }
+  close(lane.owner);
+}
+
+bool CollectiveRun::pause(std::uint32_t lane, Duration cost) {
+  if (cost == Duration{}) return false;
+  lanes_[lane].paused = true;
+  setup_.engine.schedule(setup_.engine.now() + cost, engine::Phase::kWake, origin_, *this, lane);
+  return true;
+}
+
+void CollectiveRun::post(Lane& lane, std::uint32_t index, Bytes payload) {
+  Channel& channel = channels_[index];
+  if (!channel.stream.is_valid()) {
+    const Rank peer = lanes_[channels_[channel.far].lane].owner;
+    channel.route = setup_.router.route(setup_.nodes[lane.owner], setup_.nodes[peer]);
+    channel.stream = setup_.network.open_stream();
+  }
+  const double scale = costs(lane.owner).wire_scale;
+  Bytes size = payload;
+  if (scale != 1.0) size = Bytes{static_cast<std::int64_t>(std::llround(static_cast<double>(payload.count()) * scale))};
+  ++messages_;
+  wire_bytes_ += size;
+  ++participants_[lane.owner].open;
+  if (trace_) trace_->sent(channel.far, setup_.engine.now());
+  setup_.network.send({.route = channel.route, .size = size, .stream = channel.stream, .receiver = this, .cookie = channel.far});
+}
+
+void CollectiveRun::on_delivered(std::uint64_t cookie) {
+  const auto index = static_cast<std::uint32_t>(cookie);
+  Channel& channel = channels_[index];
+  const Rank sender = lanes_[channels_[channel.far].lane].owner;
+  ++channel.arrived;
+  const std::uint32_t waiter = channel.lane;
+  if (trace_) [[unlikely]] trace_arrival(index, sender);
+  close(sender);
+  if (lanes_[waiter].waiting == index) {
+    lanes_[waiter].waiting = kNone;
+    proceed(waiter);
+  }
+}
+
+void CollectiveRun::trace_arrival(std::uint32_t index, Rank sender) {
+  const Lane& lane = lanes_[channels_[index].lane];
+  const std::string from = name_of(sender, setup_.schedule.ranks());
+  const std::string to = name_of(lane.owner, setup_.schedule.ranks());
+  trace_->arrived(index, from, to, setup_.engine.now());
+  if (lane.waiting == index) trace_->waited(to, fmt::format("wait for {}", from), lane.waits_since, setup_.engine.now());
+}
+
+void CollectiveRun::on_event(std::uint64_t payload) {
+  if (payload >= kLaunch) {
+    go(static_cast<Rank>(payload - kLaunch));
+  } else {
+    proceed(static_cast<std::uint32_t>(payload));
+  }
+}
+
+void CollectiveRun::close(Rank rank) {
+  Participant& participant = participants_[rank];
+  if (--participant.open > 0) return;
+  participant.done = setup_.engine.now();
+  if (trace_) trace_->done(name_of(rank, setup_.schedule.ranks()), setup_.name, participant.arrived, participant.done);
+  if (listener_ != nullptr && rank < setup_.schedule.ranks()) listener_->on_rank_done(rank);
+}
+
+Time CollectiveRun::finish() const {
+  Time last{};
+  for (Rank rank = 0; rank < setup_.schedule.ranks(); ++rank) last = std::max(last, participants_[rank].done);
+  return last;
+}
+
+void CollectiveRun::report_blocked(std::vector<engine::Blocked>& blocked) const {
+  const Rank ranks = setup_.schedule.ranks();
+  const bool has_begun = std::ranges::any_of(participants_, [](const Participant& one) { return one.arrived != kTimeMax; });
+  if (!has_begun) return;
+  for (Rank rank = 0; rank < participants_.size(); ++rank) {
+    const Participant& participant = participants_[rank];
+    if (participant.arrived == kTimeMax) {
+      blocked.push_back({name_of(rank, ranks), fmt::format("never called {}", setup_.name), {}});
+      continue;
+    }
+    for (std::uint32_t i = 0; i < participant.lanes; ++i) {
+      const Lane& lane = lanes_[participant.first_lane + i];
+      if (lane.waiting == kNone) continue;
+      const Action action = setup_.schedule.action(rank, lane.number, lane.next);
+      const Bytes payload = setup_.layout.bytes(action.chunks, setup_.schedule.chunk_list());
+      const std::string peer = name_of(lanes_[channels_[channels_[lane.waiting].far].lane].owner, ranks);
+      blocked.push_back({name_of(rank, ranks), fmt::format("{}: receive {} from {}, lane {}, action {} of {}", setup_.name, orrery::to_text(payload), peer, lane.number, lane.next, lane.length), {peer}});
+    }
+  }
+}
+
+}  // namespace orrery::collectives

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Drives one schedule over a network model: every rank starts when it arrives, sends what its lanes say, and is
+/// done when its lanes are through and its own messages have arrived.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "orrery/collectives/run/run_trace.hpp"
+#include "orrery/collectives/schedule.hpp"
+#include "orrery/engine/engine.hpp"
+#include "orrery/network/network_model.hpp"
+
+namespace orrery::collectives {
+
+/// What a message costs beyond the network. Defaults are free.
+struct EndpointCosts {
+  Duration launch{};            ///< From a rank's arrival to its first action.
+  Duration send_overhead{};     ///< A lane pauses this long before each message.
+  Duration receive_overhead{};  ///< And this long after each one it took.
+  Bandwidth reduce_bandwidth;   ///< Speed of adding received bytes; 0 = free.
+  double wire_scale = 1.0;      ///< Bytes on the wire per payload byte (protocol flags, achieved efficiency).
+};
+
+class CollectiveRun final : public Pinned, network::Receiver, engine::Handler, engine::Watch {
+ public:
+  struct Setup {
+    engine::Engine& engine;
+    network::NetworkModel& network;
+    topology::Router& router;
+    const Schedule& schedule;
+    const Layout& layout;
+    std::vector<topology::NodeId> nodes;  ///< Of each participant.
+    std::vector<EndpointCosts> costs;     ///< Of each participant, or one for all.
+    std::string name;                     ///< For reports: "all_reduce (ring)".
+  };
+  /// Told when a rank is done, at that time.
+  class Listener {
+   public:
+    virtual void on_rank_done(Rank rank) = 0;
+
+   protected:
+    ~Listener() = default;
+  };
+
+  explicit CollectiveRun(Setup setup, Listener* listener = nullptr);
+  ~CollectiveRun();
+
+  /// Rank `rank` calls the collective now. Once per rank; switches arrive by themselves with the first rank.
+  void arrive(Rank rank);
+  [[nodiscard]] bool is_done(Rank rank) const { return participants_[rank].done != kTimeMax; }
+  /// kTimeMax while it is not.
+  [[nodiscard]] Time done(Rank rank) const { return participants_[rank].done; }
+  /// When the last rank was done.
+  [[nodiscard]] Time finish() const;
+  [[nodiscard]] std::uint64_t messages() const { return messages_; }
+  /// Bytes handed to the network.
+  [[nodiscard]] Bytes wire_bytes() const { return wire_bytes_; }
+
+ private:
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  /// One peer of one lane: messages in from it, and the way out to it.
+  struct Channel {
+    std::uint32_t lane = 0;         // That owns it.
+    std::uint32_t far = kNone;      // The peer's channel back to this lane.
+    std::uint32_t arrived = 0;      // Messages that nobody has received yet.
+    topology::RouteId route;        // Looked up at the first send.
+    network::StreamId stream;
+  };
+  struct Lane {
+    std::uint64_t next = 0;
+    std::uint64_t length = 0;
+    std::uint32_t first_channel = 0;
+    std::uint32_t waiting = kNone;  // Channel it waits on.
+    Time waits_since;
+    Rank owner = 0;
+    std::uint32_t number = 0;
+    bool paused = false;            // An overhead is running; the action it belongs to is paid when it ends.
+  };
+  struct Participant {
+    Time arrived = kTimeMax;
+    Time done = kTimeMax;
+    std::uint32_t first_lane = 0;
+    std::uint32_t lanes = 0;
+    std::uint64_t open = 0;  // Lanes under way and messages in flight.
+  };
+
+  void build_lanes();
+  void connect_channels();
+  [[nodiscard]] const EndpointCosts& costs(Rank rank) const {
+    return setup_.costs.size() == 1 ? setup_.costs[0] : setup_.costs[rank];
+  }
+  void go(Rank rank);
+  /// Runs the lane until it waits, pauses or ends.
+  void proceed(std::uint32_t lane);
+  void post(Lane& lane, std::uint32_t channel, Bytes payload);
+  /// Pauses the lane when `cost` is not zero; true when it did.
+  bool pause(std::uint32_t lane, Duration cost);
+  void close(Rank rank);
+  void on_delivered(std::uint64_t channel) override;
+  void on_event(std::uint64_t payload) override;
+  void trace_arrival(std::uint32_t channel, Rank sender);
+  void report_blocked(std::vector<engine::Blocked>& blocked) const override;
+
+  Setup setup_;
+  Listener* listener_;
+  engine::OriginId origin_;
+  bool is_free_;  // No endpoint costs anywhere: the common, fast case.
+  std::vector<Participant> participants_;
+  std::vector<Lane> lanes_;
+  std::vector<Channel> channels_;
+  std::unique_ptr<RunTrace> trace_;  // Null unless observed.
+  std::uint64_t messages_ = 0;
+  Bytes wire_bytes_;
+};
+
+}  // namespace orrery::collectives

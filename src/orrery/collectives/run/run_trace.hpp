@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// What a collective run tells the timeline. Exists only while somebody observes.
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "orrery/engine/observer.hpp"
+
+namespace orrery::collectives {
+
+class RunTrace {
+ public:
+  RunTrace(engine::Observer& observer, std::size_t channels) : observer_{observer}, sent_(channels) {}
+
+  /// A message left on its way to `channel`.
+  void sent(std::uint32_t channel, Time at) { sent_[channel].push_back(at); }
+  /// The oldest message to `channel` arrived: draws an arrow between the two ranks' tracks.
+  void arrived(std::uint32_t channel, const std::string& from, const std::string& to, Time at) {
+    observer_.flow(track(from), sent_[channel].front(), track(to), at);
+    sent_[channel].pop_front();
+  }
+  void waited(const std::string& who, const std::string& what, Time begin, Time end) {
+    if (begin < end) observer_.span(track(who), what, begin, end, "");
+  }
+  void done(const std::string& who, const std::string& name, Time begin, Time end) {
+    observer_.span(track(who), name, begin, end, "");
+  }
+
+ private:
+  engine::TrackId track(const std::string& who) { return observer_.track("ranks", who); }
+  engine::Observer& observer_;
+  std::vector<std::deque<Time>> sent_;  // Per channel, oldest first: messages of a channel arrive in order.
+};
+
+}  // namespace orrery::collectives
