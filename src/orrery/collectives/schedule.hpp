@@ -13,11 +13,13 @@
 ///   all_gather, gather                 0..n*K-1: chunk i*K+k is part k of rank i's contribution
 ///   reduce_scatter, scatter            0..n*K-1: chunk i*K+k is part k of what rank i ends up with
 ///   all_to_all                         0..n*n*K-1: chunk (i*n+j)*K+k is part k of what rank i sends to rank j
-///   barrier                            0: an empty token
+///   barrier                            0: an empty token; receiving it adds to what the rank has heard of
+///   send_recv                          0..C-1: parts of the one message
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "orrery/base/units.hpp"
@@ -38,7 +40,11 @@ enum class Operation : std::uint8_t {
   kBarrier,
   kSendReceive,
 };
+inline constexpr std::size_t kOperationCount = 10;
+/// "all_reduce", "send_recv", ...
 [[nodiscard]] std::string_view to_text(Operation operation);
+/// The names of to_text() and the usual other spellings: case, "_", "-" and a final "v" do not matter.
+[[nodiscard]] std::optional<Operation> parse_operation(std::string_view text);
 
 /// Which chunks a message carries: `count` ids from `first`, or that many entries of the schedule's
 /// chunk_list() from index `first`.
