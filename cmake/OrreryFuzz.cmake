@@ -1,0 +1,26 @@
+# orrery_fuzz(NAME SOURCES a.cpp ... DEPENDS config ...) for tests/fuzz: the sources define
+# LLVMFuzzerTestOneInput. With ORRERY_FUZZ (clang) it becomes the libFuzzer program fuzz_NAME; without it, a
+# program that replays tests/fuzz/corpus/NAME. Either way ctest replays the corpus.
+if(ORRERY_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+    message(FATAL_ERROR "ORRERY_FUZZ needs clang: use the preset fuzz")
+  endif()
+  target_compile_options(orrery_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+function(orrery_fuzz name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  set(target fuzz_${name})
+  set(corpus ${CMAKE_CURRENT_SOURCE_DIR}/corpus/${name})
+  list(TRANSFORM ARG_DEPENDS PREPEND orrery_)
+  add_executable(${target} ${ARG_SOURCES})
+  target_link_libraries(${target} PRIVATE orrery_options ${ARG_DEPENDS})
+  if(ORRERY_FUZZ)
+    target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+    add_test(NAME fuzz.${name} COMMAND ${target} -runs=0 ${corpus})
+  else()
+    target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/fuzz_replay.cpp)
+    add_test(NAME fuzz.${name} COMMAND ${target} ${corpus})
+  endif()
+  set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz)
+endfunction()
