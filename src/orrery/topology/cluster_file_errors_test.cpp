@@ -45,7 +45,7 @@ TEST(ClusterFileErrors, Nodes) {
       {"nodes:\n  a: {cout: 2}\n", "c.yaml:2:7: nodes.a.cout: unknown key (did you mean 'count'?)"},
       {"nodes:\n  a: {count: 0}\n", "nodes.a.count: '0': expected a number from 1 to 4"},
       {"nodes:\n  a: {count: 5000000}\n", "nodes.a.count: '5000000': expected a number from 1 to 4"},
-      {"nodes:\n  a: {count: 3000000}\n  b: {count: 3000000}\n", "nodes.b: this makes 4000001 nodes; at most 4000000 are accepted"},
+      {"nodes:\n  a: {count: 3000000}\n  b: {count: 3000000}\n", "nodes.b: this makes 6000000 nodes; at most 4000000 are accepted"},
       {"nodes:\n  a[3]: {}\n", "c.yaml:2:3: nodes: 'a[3]': expected a plain name; `count` makes several"},
       {"nodes:\n  a b: {}\n", "c.yaml:2:3: nodes: 'a b': expected '.' and the next level before ' b'"},
       {"nodes:\n  s: {kind: switch, device: h100_sxm}\n", "c.yaml:2:29: nodes.s.device: 'h100_sxm': only nodes of kind device have one"},
@@ -83,7 +83,7 @@ TEST(ClusterFileErrors, Links) {
       {nodes + "  gg - s" + cable, "there is no 'gg'; expected one of: g, s, h (did you mean 'g'?)"},
       {nodes + "  g[4] - s" + cable, "'g[4]' does not exist; there are 4, counted from 0"},
       {nodes + "  g[2:9] - s" + cable, "'g[4]' does not exist; there are 4"},
-      {nodes + "  g[2:2] - s" + cable, "expected a slice begin:end that holds at least one before '] - s'"},
+      {nodes + "  g[2:2] - s" + cable, "expected a slice begin:end that holds at least one before ']'"},
       {nodes + "  g[9:] - s" + cable, "'g[9]' does not exist"},
       {nodes + "  g[-1] - s" + cable, "expected an index from 0 to 4000000, *, or a variable such as i"},
       {nodes + "  g[i] - g[i+1]" + cable, "'g[4]' does not exist; there are 4"},
@@ -99,7 +99,7 @@ TEST(ClusterFileErrors, Links) {
       {nodes + "  g[0] - s: {bandwidth: 1Gbps, latency: 1us, duplex: half, back_latency: 2us}\n", "a half-duplex cable has one set of values"},
       {nodes + "  - {bandwidth: 1Gbps, latency: 1us}\n", "c.yaml:3:5: links[0]: required key 'between' is missing"},
       {nodes + "  - {between: g - s, bandwidth: 1Gbps, latency: -1us}\n", "links[0].latency: '-1us': expected a duration with unit"},
-      {"nodes: {g: {count: 6000}}\nlinks: {'g[*]': {shape: full, bandwidth: 1Gbps, latency: 1us}}\n", "this makes more than the 16000000 links that are accepted"},
+      {"nodes: {g: {count: 6000}}\nlinks: {'g[*]': {shape: full, bandwidth: 1Gbps, latency: 1us}}\n", "this makes 17997000 links; at most 16000000 are accepted"},
   });
 }
 

@@ -38,7 +38,7 @@ void add_between(FileBuild& build, NameTree::Place root, const CableSpec& spec, 
 }
 
 /// One pattern: its nodes among themselves.
-void add_among(FileBuild& build, NameTree::Place root, const CableSpec& spec, const PatternText& text) {
+void add_among(FileBuild& build, NameTree::Place root, const CableSpec& spec, const config::Cursor& at, const PatternText& text) {
   if (!spec.shape) text.fail("expected two ends, 'A - B' with blanks around the dash, or `shape` for one pattern");
   std::vector<NodeId> nodes;
   for (const NameTree::Match& match : build.names.select(root, parse_node_pattern(text, text.text), text)) {
@@ -46,6 +46,8 @@ void add_among(FileBuild& build, NameTree::Place root, const CableSpec& spec, co
   }
   if (nodes.size() < 2) text.fail("one node cannot be joined to itself; expected a pattern of two or more");
   if (*spec.shape == "full") {
+    const auto count = static_cast<double>(nodes.size());
+    expect_size(at, 0, static_cast<double>(build.draft.graph.edge_count()) + count * (count - 1) / 2 * static_cast<double>(spec.count));
     for (std::size_t a = 0; a < nodes.size(); ++a) {
       for (std::size_t b = a + 1; b < nodes.size(); ++b) add_cable(build, nodes[a], nodes[b], spec, text);
     }
@@ -62,7 +64,7 @@ void add_pattern(FileBuild& build, NameTree::Place root, const CableSpec& spec, 
   if (is_link_pattern(text.text)) {
     add_between(build, root, spec, text);
   } else {
-    add_among(build, root, spec, text);
+    add_among(build, root, spec, at, text);
   }
 }
 

@@ -78,8 +78,9 @@ void add_nodes(FileBuild& build, const config::Cursor& nodes, NameTree::Place pa
     // "ap:" alone is one plain device.
     const NodeFields fields = at.node().kind == config::Kind::kNull ? NodeFields{} : config::read_spec<NodeFields>(at);
     const std::optional<Parts> parts = parts_of(build, fields, at);
+    // A container adds at least one node per copy, so the check holds for both and bounds the loop.
+    expect_size(at, static_cast<double>(build.draft.graph.node_count()) + static_cast<double>(fields.count), 0);
     for (std::int64_t i = 0; i < fields.count; ++i) {
-      if (!parts) expect_size(at, static_cast<double>(build.draft.graph.node_count()) + 1, 0);
       std::string name = path.empty() ? indexed(entry.key, i) : fmt::format("{}.{}[{}]", path, entry.key, i);
       const NameTree::Place place = build.names.add(parent, entry.key, i);
       if (!parts) {

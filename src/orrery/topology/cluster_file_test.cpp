@@ -165,7 +165,7 @@ TEST(ClusterFile, PlacementByHostGathersWhatTheFileScatters) {
   const Cluster cluster = read(R"(
 nodes: {a: {count: 2}, b: {count: 2}, s: {kind: switch}}
 links: {"a[*] - s": {bandwidth: 1Gbps, latency: 1us}, "b[*] - s": {bandwidth: 1Gbps, latency: 1us}}
-groups: {rack[0]: ["a[0]", "b[0]"], rack[1]: ["a[1]", "b[1]"]}
+groups: {"rack[0]": ["a[0]", "b[0]"], "rack[1]": ["a[1]", "b[1]"]}
 ranks: {by: host}
 )");
   EXPECT_THAT(rank_names(cluster), ElementsAre("a[0]", "b[0]", "a[1]", "b[1]"));
@@ -173,7 +173,7 @@ ranks: {by: host}
 }
 
 TEST(ClusterFile, GroupsStandBeforeTheHost) {
-  const Cluster cluster = read(std::string{kHosts} + "groups: {rack[0]: 'host[0:2]', rack[1]: 'host[2]'}\n");
+  const Cluster cluster = read(std::string{kHosts} + "groups: {'rack[0]': 'host[0:2]', 'rack[1]': 'host[2]'}\n");
   EXPECT_EQ(cluster.node_group[cluster.graph.find("host[1].gpu[0]").index()], "rack[0]/host[1]");
   EXPECT_EQ(cluster.node_group[cluster.graph.find("leaf[0]").index()], "");
 }
@@ -181,8 +181,8 @@ TEST(ClusterFile, GroupsStandBeforeTheHost) {
 TEST(ClusterFile, EventsAreSortedAndEnd) {
   const Cluster cluster = read(std::string{kEdge} + R"(
 events:
-  - {at: 20ms, link: jetson[0] - ap, state: down, for: 5ms}
-  - {at: 10ms, link: jetson[1] -> ap, bandwidth: 10Mbps, latency: 1ms}
+  - {at: 20ms, link: 'jetson[0] - ap', state: down, for: 5ms}
+  - {at: 10ms, link: 'jetson[1] -> ap', bandwidth: 10Mbps, latency: 1ms}
 jitter:
   jetson[*] -> ap: 100us
   jetson[2] -> ap: 1ms

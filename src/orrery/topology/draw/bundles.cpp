@@ -81,7 +81,7 @@ std::string describe(const Bundle& bundle) {
 
 std::string grouped(std::size_t number) {
   std::string text = fmt::format("{}", number);
-  for (std::size_t place = text.size(); place > 3; place -= 3) text.insert(place - 3, ",");
+  for (std::size_t place = text.size(); place > 3; place -= 3) text.insert(place - 3, 1, ',');
   return text;
 }
 
