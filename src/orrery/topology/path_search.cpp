@@ -71,7 +71,9 @@ void PathSearch::add_ways() {
     for (const Hop& hop : graph_.hops(NodeId{node})) {
       // Ways out of a dead end stay, for searches that start there.
       if (dead_end[hop.target.index()] != 0 && dead_end[node] == 0) continue;
-      ways_.push_back({hop.target.value(), hop.link, graph_.link(hop.link).latency.count()});
+      const LinkSpec& back = graph_.link(reverse(hop.link));
+      ways_.push_back(
+          {hop.target.value(), hop.link, graph_.link(hop.link).latency.count(), back.latency.count()});
     }
   }
   first_way_.push_back(ways_.size());
@@ -132,7 +134,11 @@ bool PathSearch::expand(Side side) {
         next_frontier_.push_back(way.target);
         half.ways += way_count(way.target);
       }
-      half.edges.push_back({node, way.target, side == kForward ? way.link : reverse(way.link), way.latency});
+      if (side == kForward) {
+        half.edges.push_back({node, way.target, way.link, way.latency});
+      } else {
+        half.edges.push_back({node, way.target, reverse(way.link), way.back_latency});
+      }
     }
   }
   half.level_end.push_back(half.edges.size());

@@ -36,6 +36,7 @@ class PathSearch {
     std::uint32_t target;
     LinkId link;
     std::int64_t latency;
+    std::int64_t back_latency;  // Of the other direction.
   };
   /// A way that leads from one level to the next one of its side.
   struct LevelEdge {

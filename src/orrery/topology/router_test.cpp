@@ -90,7 +90,8 @@ void expect_connected(const Graph& graph, NodeId source, NodeId target, std::spa
   EXPECT_EQ(node, target);
 }
 
-/// Few nodes, some parallel and half-duplex cables, few latencies (so that there are ties), often cut in two.
+/// Few nodes, some parallel and half-duplex cables, few latencies (so that there are ties) that differ by
+/// direction, often cut in two.
 Graph random_graph(Rng& rng) {
   Graph graph;
   const std::int64_t nodes = rng.between(2, 24);
@@ -100,7 +101,10 @@ Graph random_graph(Rng& rng) {
   for (std::int64_t i = 0; i < cables; ++i) {
     const NodeId a{static_cast<std::size_t>(rng.between(0, nodes - 1))};
     const NodeId b{static_cast<std::size_t>(rng.between(0, nodes - 1))};
-    if (a != b) graph.connect(a, b, cable(Duration{rng.between(0, 3)}), rng.between(0, 3) == 0);
+    if (a == b) continue;
+    const bool is_half_duplex = rng.between(0, 3) == 0;
+    const LinkId forward = graph.connect(a, b, cable(Duration{rng.between(0, 3)}), is_half_duplex);
+    if (!is_half_duplex) graph.set_link(LinkId{forward.index() + 1}, cable(Duration{rng.between(0, 3)}));
   }
   graph.finish();
   return graph;

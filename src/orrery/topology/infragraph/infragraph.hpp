@@ -28,7 +28,8 @@ struct InfraGraphOptions {
   /// Follow upstream exactly: unknown components, out-of-range indices and uneven lists are passed over in
   /// silence. The default is to refuse them.
   bool lenient = false;
-  std::vector<LinkDefault> link_defaults;  ///< From read_link_defaults(); empty = only the two values below.
+  std::vector<LinkDefault>
+      link_defaults{};  ///< From read_link_defaults(); empty = only the two values below.
   Bandwidth fallback_bandwidth = Bandwidth::bits_per_second(100'000'000'000);  ///< Used with a warning.
   Duration fallback_latency = std::chrono::nanoseconds{500};
   std::size_t max_nodes = 4'000'000;   ///< Expansion stops with an error before it allocates more.
