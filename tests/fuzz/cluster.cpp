@@ -40,7 +40,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const topology::GeneratorRegistry kGenerators = topology::builtin_generators();
   static const topology::Catalog kNoCatalog{"/nonexistent"};
   try {
-    const auto document = config::Document::parse(text, "fuzz", {.bytes = 1 << 20, .nodes = 20'000, .depth = 32});
+    const auto document =
+        config::Document::parse(text, "fuzz", {.bytes = 1 << 20, .nodes = 20'000, .depth = 32});
     use(topology::read_cluster(document, kNoCatalog, kGenerators));
   } catch (const InputError&) {
   }

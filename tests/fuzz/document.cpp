@@ -47,7 +47,8 @@ struct Everything {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text{reinterpret_cast<const char*>(data), size};
   try {
-    const auto document = config::Document::parse(text, "fuzz", {.bytes = 1 << 20, .nodes = 20'000, .depth = 32});
+    const auto document =
+        config::Document::parse(text, "fuzz", {.bytes = 1 << 20, .nodes = 20'000, .depth = 32});
     const auto spec = config::read_spec<Everything>(config::Cursor{document});
     // What was read must be readable when written.
     const auto again = config::Document::parse(config::write_spec(spec), "written");

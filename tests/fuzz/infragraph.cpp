@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Goal: no text breaks the InfraGraph reader in either mode; what it accepts is written and read back alike.
+#include "orrery/topology/infragraph/infragraph.hpp"
+
 #include <cstdint>
 #include <string_view>
 
 #include "orrery/base/check.hpp"
-#include "orrery/topology/infragraph/infragraph.hpp"
 
 namespace {
 
@@ -29,7 +30,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text{reinterpret_cast<const char*>(data), size};
   for (const bool lenient : {false, true}) {
     try {
-      const auto document = config::Document::parse(text, "fuzz", {.bytes = 1 << 20, .nodes = 20'000, .depth = 32});
+      const auto document =
+          config::Document::parse(text, "fuzz", {.bytes = 1 << 20, .nodes = 20'000, .depth = 32});
       static_cast<void>(topology::is_infragraph(document));
       topology::InfraGraphOptions options;
       options.lenient = lenient;

@@ -17,7 +17,8 @@ int run(const char* path) {
   const std::clock_t end = std::clock();
   const auto seconds = [](std::clock_t ticks) { return static_cast<double>(ticks) / CLOCKS_PER_SEC; };
   fmt::print("{{\"nodes\": {}, \"edges\": {}, \"seconds\": {:.6f}, \"of_which_yaml\": {:.6f}}}\n",
-             cluster.graph.node_count(), cluster.graph.edge_count(), seconds(end - begin), seconds(parsed - begin));
+             cluster.graph.node_count(), cluster.graph.edge_count(), seconds(end - begin),
+             seconds(parsed - begin));
   return 0;
 }
 

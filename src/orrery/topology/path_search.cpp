@@ -63,8 +63,9 @@ bool PathSearch::is_dead_end(NodeId node) const {
 
 void PathSearch::add_ways() {
   std::vector<char> dead_end(graph_.node_count());
-  for (std::size_t node = 0; node < dead_end.size(); ++node)
+  for (std::size_t node = 0; node < dead_end.size(); ++node) {
     dead_end[node] = is_dead_end(NodeId{node}) ? 1 : 0;
+  }
   first_way_.reserve(dead_end.size() + 1);
   for (std::size_t node = 0; node < dead_end.size(); ++node) {
     first_way_.push_back(ways_.size());

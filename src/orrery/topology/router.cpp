@@ -35,8 +35,9 @@ std::string island(const Graph& graph, NodeId start) {
   reached.erase(reached.begin());
   std::ranges::stable_partition(reached, [&](NodeId node) { return graph.kind(node) == NodeKind::kSwitch; });
   std::string names;
-  for (std::size_t i = 0; i < std::min(kShown, reached.size()); ++i)
+  for (std::size_t i = 0; i < std::min(kShown, reached.size()); ++i) {
     names += (i == 0 ? "" : ", ") + graph.name(reached[i]);
+  }
   if (reached.size() > kShown) names += ", ...";
   return fmt::format("'{}' reaches {} of {} nodes ({})", graph.name(start), count, graph.node_count(), names);
 }

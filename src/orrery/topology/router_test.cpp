@@ -26,8 +26,9 @@ LinkSpec cable(Duration latency, std::int64_t gigabits = 100) {
 Graph star(int count) {
   Graph graph;
   const NodeId hub = graph.add_node("switch[0]", NodeKind::kSwitch);
-  for (int i = 0; i < count; ++i)
+  for (int i = 0; i < count; ++i) {
     graph.connect(graph.add_node(fmt::format("host[{}]", i), NodeKind::kDevice), hub, cable(1us));
+  }
   graph.finish();
   return graph;
 }
@@ -95,8 +96,9 @@ void expect_connected(const Graph& graph, NodeId source, NodeId target, std::spa
 Graph random_graph(Rng& rng) {
   Graph graph;
   const std::int64_t nodes = rng.between(2, 24);
-  for (std::int64_t i = 0; i < nodes; ++i)
+  for (std::int64_t i = 0; i < nodes; ++i) {
     static_cast<void>(graph.add_node(fmt::format("n[{}]", i), NodeKind::kOther));
+  }
   const std::int64_t cables = rng.between(1, nodes * 2);
   for (std::int64_t i = 0; i < cables; ++i) {
     const NodeId a{static_cast<std::size_t>(rng.between(0, nodes - 1))};
@@ -218,8 +220,9 @@ TEST(Router, ParallelLinksShareFlowsUnlessOneIsFaster) {
     graph.finish();
     Router router{graph};
     std::set<LinkId> used;
-    for (std::uint32_t label = 0; label < 64; ++label)
+    for (std::uint32_t label = 0; label < 64; ++label) {
       used.insert(router.links(router.route(a, b, label))[0]);
+    }
     EXPECT_EQ(used, equal ? std::set({slow, other}) : std::set({other}));
   }
 }
@@ -237,8 +240,9 @@ TEST(Router, HalfDuplexLinkServesBothWays) {
 
 TEST(Router, SaysWhereTheGraphIsCut) {
   Graph graph;
-  for (int i = 0; i < 6; ++i)
+  for (int i = 0; i < 6; ++i) {
     static_cast<void>(graph.add_node(fmt::format("host[{}]", i), NodeKind::kDevice));
+  }
   const NodeId hub = graph.add_node("switch[0]", NodeKind::kSwitch);
   for (std::size_t i = 0; i < 5; ++i) graph.connect(NodeId{i}, hub, cable(1us));
   graph.finish();
@@ -270,8 +274,9 @@ Graph rail_optimised(int hosts, int hosts_per_leaf, int spines) {
   constexpr int kRails = 8;
   Graph graph;
   std::vector<NodeId> leaves;
-  for (int i = 0; i < kRails * (hosts / hosts_per_leaf); ++i)
+  for (int i = 0; i < kRails * (hosts / hosts_per_leaf); ++i) {
     leaves.push_back(graph.add_node(fmt::format("leaf[{}]", i), NodeKind::kSwitch));
+  }
   for (int i = 0; i < spines; ++i) {
     const NodeId spine = graph.add_node(fmt::format("spine[{}]", i), NodeKind::kSwitch);
     for (const NodeId leaf : leaves) graph.connect(leaf, spine, cable(500ns, 400));

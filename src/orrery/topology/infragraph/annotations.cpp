@@ -76,9 +76,10 @@ class AnnotationReader {
     for (std::size_t i = 0; i < placed_.size(); ++i) {
       const auto expected = static_cast<std::int64_t>(i);
       if (placed_[i].rank < expected) nodes.fail(fmt::format("rank {} is given twice", placed_[i].rank));
-      if (placed_[i].rank > expected)
+      if (placed_[i].rank > expected) {
         nodes.fail(fmt::format("rank {} is missing: {} ranks are given, the highest is {}", i, placed_.size(),
                                placed_.back().rank));
+      }
       result_.ranks.push_back(placed_[i].node);
     }
   }
@@ -95,8 +96,9 @@ class AnnotationReader {
       if (attribute == "cables") {
         result.cables = value.count();
         constexpr std::uint32_t kMostCables = 1024;
-        if (*result.cables < 1 || *result.cables > kMostCables)
+        if (*result.cables < 1 || *result.cables > kMostCables) {
           value.fail(fmt::format("expected a whole number from 1 to {}", kMostCables));
+        }
       }
     });
     return result;
@@ -116,8 +118,9 @@ class AnnotationReader {
         is_per_lane
             ? parse_bandwidth(fmt::format("{}Gbps", trim(text.substr(0, text.size() - kTransfers.size()))))
             : parse_bandwidth(text);
-    if (!lane || lane->bits_per_second() == 0)
+    if (!lane || lane->bits_per_second() == 0) {
       value.fail("expected a bandwidth with unit, such as '400 Gbps'");
+    }
     return is_per_lane ? from_lanes(link, *lane) : *lane;
   }
 
@@ -131,7 +134,7 @@ class AnnotationReader {
       for (const LinkUse& use : expansion_.links) names.emplace_back(use.name);
       name.fail("no link has this name", nearest_name(link, names));
     }
-    result_.links[link].update(read_override(field, link));
+    result_.by_link[link].update(read_override(field, link));
   }
 
   void read_edge(const Field& field) {
@@ -143,7 +146,7 @@ class AnnotationReader {
     const std::vector<std::uint32_t> edges = edges_between(from, to, field);
     if (edges.empty() && !reader_.lenient) second.fail(fmt::format("no edge joins it to '{}'", first.text()));
     for (const std::uint32_t edge : edges) {
-      result_.edges[edge].update(read_override(field, expansion_.links[expansion_.edges[edge].link].name));
+      result_.by_edge[edge].update(read_override(field, expansion_.links[expansion_.edges[edge].link].name));
     }
   }
 
@@ -156,8 +159,9 @@ class AnnotationReader {
     const bool is_pair = from.size() == 1 && to.size() == 1 && from[0].size == 1 && to[0].size == 1;
     if (is_pair) {
       if (edge_of_.empty()) {
-        for (std::uint32_t i = 0; i < expansion_.edges.size(); ++i)
+        for (std::uint32_t i = 0; i < expansion_.edges.size(); ++i) {
           edge_of_.emplace(pair_key(expansion_.edges[i].a, expansion_.edges[i].b), i);
+        }
       }
       const auto found = edge_of_.find(pair_key(from[0].first, to[0].first));
       return found == edge_of_.end() ? std::vector<std::uint32_t>{} : std::vector{found->second};
@@ -172,8 +176,9 @@ class AnnotationReader {
     std::vector<std::uint32_t> edges;
     for (std::uint32_t i = 0; i < expansion_.edges.size(); ++i) {
       const ExpandedEdge& edge = expansion_.edges[i];
-      if ((is_in(from, edge.a) && is_in(to, edge.b)) || (is_in(from, edge.b) && is_in(to, edge.a)))
+      if ((is_in(from, edge.a) && is_in(to, edge.b)) || (is_in(from, edge.b) && is_in(to, edge.a))) {
         edges.push_back(i);
+      }
     }
     return edges;
   }

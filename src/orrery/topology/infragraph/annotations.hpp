@@ -12,9 +12,9 @@
 namespace orrery::topology::infragraph {
 
 struct Annotations {
-  std::vector<std::uint32_t> ranks;                          ///< Node of each rank; empty = nothing said.
-  std::unordered_map<std::string_view, LinkOverride> links;  // By name; looked up only.
-  std::unordered_map<std::uint32_t, LinkOverride> edges;     // By place in Expansion::edges; looked up only.
+  std::vector<std::uint32_t> ranks;                            ///< Node of each rank; empty = nothing said.
+  std::unordered_map<std::string_view, LinkOverride> by_link;  // By name; looked up only.
+  std::unordered_map<std::uint32_t, LinkOverride> by_edge;  // By place in Expansion::edges; looked up only.
 };
 
 /// `kinds` are those of the nodes. Names are ids ("host.0.xpu.3"), prefixes of ids ("host.0"), or slices

@@ -12,24 +12,28 @@ EndpointExpander::EndpointExpander(const Layouts& layouts, const Reader& reader,
 const std::vector<std::uint32_t>& EndpointExpander::expand(std::int32_t device, std::string_view expression,
                                                            const ExpressionSite& site) {
   const auto [place, is_new] = known_.try_emplace({device, expression});
-  if (is_new)
+  if (is_new) {
     place->second =
         reader_.lenient ? walk_lenient(device, expression, site) : walk_strict(device, expression, site);
+  }
   return place->second;
 }
 
 Indices EndpointExpander::indices(std::string_view text, std::int64_t count,
                                   const ExpressionSite& site) const {
   const Token token = parse_token(text);
-  if (!token.is_well_formed && !reader_.lenient)
+  if (!token.is_well_formed && !reader_.lenient) {
     fail(text, site, "expected a name, or a name and a slice such as 'xpu[0:8]'");
+  }
   const Slice slice = resolve_slice(token.slice, count);
   if (!slice.problem.empty()) fail(text, site, slice.problem);
   if (reader_.lenient) return slice.indices;
-  if (slice.out_of_range)
+  if (slice.out_of_range) {
     fail(text, site, fmt::format("reaches beyond the {} '{}' there are", count, token.name));
-  if (slice.indices.size == 0)
+  }
+  if (slice.indices.size == 0) {
     fail(text, site, fmt::format("selects none of the {} '{}' there are", count, token.name));
+  }
   return slice.indices;
 }
 
@@ -39,8 +43,9 @@ std::vector<std::uint32_t> EndpointExpander::walk_strict(std::int32_t device, st
   std::string_view walked = layouts_.name_of(device);
   for (const std::string_view text : split(expression, '.')) {
     const Token token = parse_token(text);
-    if (device < 0)
+    if (device < 0) {
       fail(expression, site, fmt::format("'{}' is no device and has no component '{}'", walked, token.name));
+    }
     const Layout& here = layouts_[device];
     const Part* part = here.find(token.name);
     if (part == nullptr) {
@@ -53,8 +58,9 @@ std::vector<std::uint32_t> EndpointExpander::walk_strict(std::int32_t device, st
     std::vector<std::uint32_t> next;
     next.reserve(offsets.size() * static_cast<std::size_t>(chosen.size));
     for (const std::uint32_t base : offsets) {
-      for (std::int64_t i = 0; i < chosen.size; ++i)
+      for (std::int64_t i = 0; i < chosen.size; ++i) {
         next.push_back(base + part->offset + static_cast<std::uint32_t>(chosen[i]) * part->stride);
+      }
     }
     offsets = std::move(next);
     walked = token.name;
@@ -112,9 +118,10 @@ std::vector<std::uint32_t> EndpointExpander::walk_lenient(std::int32_t device, s
 }
 
 void EndpointExpander::charge(std::size_t paths, const ExpressionSite& site) {
-  if (paths > work_left_)
+  if (paths > work_left_) {
     reader_.fail(site.position, site.path(), {},
                  "the endpoints of this file expand to more nodes than are accepted");
+  }
   work_left_ -= paths;
 }
 

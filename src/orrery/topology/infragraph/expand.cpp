@@ -33,8 +33,9 @@ class Expander {
     count_instance_edges();
     for (const InstanceBlock& block : result_.instances) {
       const std::uint32_t size = layouts_[block.device].size;
-      for (std::uint32_t i = 0; i < block.count; ++i)
+      for (std::uint32_t i = 0; i < block.count; ++i) {
         emit(block.device, block.base + i * size, fmt::format("{}.{}", block.name, i));
+      }
     }
     expand_infrastructure();
     conflicts_ += merge_parallel(result_.edges);
@@ -67,9 +68,10 @@ class Expander {
                      fmt::format("more than the {} nodes that are accepted", options_.max_nodes));
       }
     }
-    if (total == 0)
+    if (total == 0) {
       reader_.fail(reader_.document.root().position, join_path(infrastructure_.path, "instances"), {},
                    "the file describes no node: it needs instances of devices that have components");
+    }
     result_.declared = static_cast<std::uint32_t>(total);
   }
 
@@ -134,8 +136,9 @@ class Expander {
     const InstanceBlock& block = result_.instances[found->second];
     const Indices chosen = endpoints_.indices(end.owner, block.count, site("instance"));
     const Nodes& offsets = endpoints_.expand(block.device, end.component, site("component"));
-    if (static_cast<std::uint64_t>(chosen.size) * offsets.size() > options_.max_edges)
+    if (static_cast<std::uint64_t>(chosen.size) * offsets.size() > options_.max_edges) {
       fail_edges(end.position, site("instance").path());
+    }
     const std::uint32_t size = layouts_[block.device].size;
     for (std::int64_t i = 0; i < chosen.size; ++i) {
       const std::int64_t index = chosen[i];
@@ -200,8 +203,9 @@ class Expander {
     for (std::size_t i = 0; i < result_.instances.size(); ++i) {
       const InstanceBlock& block = result_.instances[i];
       edges += std::uint64_t{block.count} * static_cast<std::uint64_t>(count(count, block.device));
-      if (edges > options_.max_edges)
+      if (edges > options_.max_edges) {
         fail_edges(infrastructure_.instances[i].position, join_path(infrastructure_.path, "instances"));
+      }
     }
     result_.edges.reserve(edges);
   }
@@ -217,8 +221,9 @@ class Expander {
     }
     for (const Part& part : layouts_[device].parts) {
       if (part.device < 0) continue;
-      for (std::uint32_t i = 0; i < part.count; ++i)
+      for (std::uint32_t i = 0; i < part.count; ++i) {
         emit(part.device, base + part.offset + i * part.stride, fmt::format("{}.{}.{}", name, part.name, i));
+      }
     }
   }
 

@@ -100,18 +100,30 @@ name: nested
 devices:
 - name: card
   components: [{name: chip, count: 1, choice: nic}, {name: port, count: 2, choice: port}]
-  links: [{name: trace, physical: {bandwidth: {choice: gigabytes_per_second, gigabytes_per_second: 25}, latency: {choice: ns, ns: 1.5}}}]
+  links:
+  - name: trace
+    physical:
+      bandwidth: {choice: gigabytes_per_second, gigabytes_per_second: 25}
+      latency: {choice: ns, ns: 1.5}
   edges: [{ep1: {component: chip}, ep2: {component: port}, scheme: many2many, link: trace}]
 - name: server
-  components: [{name: xpu, count: 2, choice: xpu}, {name: card, count: 2, choice: device}, {name: slot, count: 1, choice: custom, custom: {type: pcie_slot}}]
+  components:
+  - {name: xpu, count: 2, choice: xpu}
+  - {name: card, count: 2, choice: device}
+  - {name: slot, count: 1, choice: custom, custom: {type: pcie_slot}}
   links: [{name: bus}]
   edges:
   - {ep1: {component: xpu}, ep2: {device: "card[0:2]", component: "chip[0]"}, scheme: one2one, link: bus}
   - {ep1: {component: slot}, ep2: {component: "card.chip"}, scheme: many2many, link: bus}
-links: [{name: cable, physical: {bandwidth: {choice: gigabits_per_second, gigabits_per_second: 400}, latency: {choice: us}}}]
+links:
+- name: cable
+  physical: {bandwidth: {choice: gigabits_per_second, gigabits_per_second: 400}, latency: {choice: us}}
 instances: [{name: host, device: server, count: 2}]
 edges:
-- {ep1: {instance: "host[0]", component: "card.port"}, ep2: {instance: "host[1]", component: "card.port"}, scheme: one2one, link: cable}
+- ep1: {instance: "host[0]", component: "card.port"}
+  ep2: {instance: "host[1]", component: "card.port"}
+  scheme: one2one
+  link: cable
 )";
 
 TEST(InfraGraph, DevicesNest) {
@@ -163,8 +175,9 @@ TEST(InfraGraph, PatternsOfTheTable) {
 TEST(InfraGraph, TransfersPerSecondCountSixteenLanesOfPcie) {
   std::string text = one_device(kEightXpus, edge("xpu", "sw", "many2many"));
   const auto replace = [&](std::string_view from, std::string_view to) {
-    for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
       text.replace(at, from.size(), to);
+    }
   };
   replace("link: wire", "link: pcie");
   replace(
@@ -188,7 +201,8 @@ std::string annotated(std::string_view annotations) {
 TEST(InfraGraph, EveryXpuIsARankUnlessAnnotated) {
   EXPECT_EQ(read(annotated("{}")).ranks.size(), 16U);
   const Cluster cluster = read(annotated(
-      R"({nodes: [{name: host.1.xpu.2, attributes: [{attribute: rank, value: "0,2"}]}, {name: "host[0]xpu[3]", attributes: [{attribute: rank, value: 1}]}]})"));
+      R"({nodes: [{name: host.1.xpu.2, attributes: [{attribute: rank, value: "0,2"}]},
+                  {name: "host[0]xpu[3]", attributes: [{attribute: rank, value: 1}]}]})"));
   ASSERT_EQ(cluster.ranks.size(), 3U);
   EXPECT_EQ(cluster.graph.name(cluster.ranks[0]), "host.1.xpu.2");
   EXPECT_EQ(cluster.graph.name(cluster.ranks[1]), "host.0.xpu.3");
@@ -209,9 +223,11 @@ TEST(InfraGraph, WithoutXpusTheProcessorsAreRanks) {
 
 TEST(InfraGraph, AnnotationsSetLinksAndEdges) {
   const Cluster cluster = read(annotated(
-      R"({links: [{name: wire, attributes: [{attribute: bandwidth, value: "200 Gbps"}, {attribute: colour, value: red}]}],
+      R"({links: [{name: wire,
+                   attributes: [{attribute: bandwidth, value: "200 Gbps"}, {attribute: colour, value: red}]}],
           edges: [{ep1: host.0.sw.0, ep2: host.0.xpu.1, attributes: [{attribute: latency, value: "5 ns"}]},
-                  {ep1: "host[1]", ep2: "host[1]sw[1]", attributes: [{attribute: bandwidth, value: "1 GBps"}, {attribute: duplex, value: half}]}]})"));
+                  {ep1: "host[1]", ep2: "host[1]sw[1]",
+                   attributes: [{attribute: bandwidth, value: "1 GBps"}, {attribute: duplex, value: half}]}]})"));
   EXPECT_EQ(link_between(cluster, "host.0.xpu.0", "host.0.sw.0").bandwidth,
             Bandwidth::bits_per_second(200'000'000'000));
   EXPECT_EQ(link_between(cluster, "host.0.xpu.1", "host.0.sw.0").latency, Duration{5000});
@@ -230,7 +246,8 @@ TEST(InfraGraph, ABareDeviceIsOneInstanceOfIt) {
 TEST(InfraGraph, JsonIsReadAlike) {
   const Cluster cluster =
       read(R"({"devices": [{"name": "d", "components": [{"name": "xpu", "count": 2, "choice": "xpu"}],
-    "links": [{"name": "l"}], "edges": [{"ep1": {"component": "xpu[0]"}, "ep2": {"component": "xpu[1]"}, "scheme": "one2one", "link": "l"}]}],
+    "links": [{"name": "l"}],
+    "edges": [{"ep1": {"component": "xpu[0]"}, "ep2": {"component": "xpu[1]"}, "scheme": "one2one", "link": "l"}]}],
     "instances": [{"name": "i", "device": "d", "count": 3}], "edges": [], "links": []})");
   EXPECT_EQ(cluster.graph.edge_count(), 3U);
 }

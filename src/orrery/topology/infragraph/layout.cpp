@@ -26,8 +26,9 @@ Layouts::Layouts(const Infrastructure& infrastructure, const Reader& reader, std
       layouts_(infrastructure.devices.size()),
       state_(infrastructure.devices.size(), 0) {
   const auto count = static_cast<std::int32_t>(infrastructure.devices.size());
-  for (std::int32_t i = 0; i < count; ++i)
+  for (std::int32_t i = 0; i < count; ++i) {
     by_name_.emplace(infrastructure.devices[static_cast<std::size_t>(i)].name, i);
+  }
   for (std::int32_t i = 0; i < count; ++i) lay_out(i);
 }
 
@@ -54,9 +55,10 @@ void Layouts::lay_out(std::int32_t device) {
   const std::string path = description.path.empty() ? "components" : description.path + ".components";
   state_[at] = 1;
   nesting_.push_back(description.name);
-  if (nesting_.size() > kDeepest)
+  if (nesting_.size() > kDeepest) {
     reader_.fail(description.position, path, {},
                  fmt::format("devices nested deeper than {} levels", kDeepest));
+  }
   std::uint64_t size = 0;
   std::vector<Part> parts;
   for (const Component& component : description.components) {

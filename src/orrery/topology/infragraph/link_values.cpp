@@ -65,10 +65,12 @@ LinkSpec LinkValues::resolve(const LinkUse& link, const LinkOverride& override) 
   if (!bandwidth || !latency) {
     std::vector<std::string> missing;
     std::vector<std::string> assumed;
-    if (!bandwidth)
+    if (!bandwidth) {
       missing.emplace_back("bandwidth"), assumed.push_back(orrery::to_text(options_.fallback_bandwidth));
-    if (!latency)
+    }
+    if (!latency) {
       missing.emplace_back("latency"), assumed.push_back(orrery::to_text(options_.fallback_latency));
+    }
     std::string remark =
         fmt::format("link '{}': neither the file nor the table of defaults gives its {}; {} assumed",
                     link.name, join(missing, " and "), join(assumed, " and "));

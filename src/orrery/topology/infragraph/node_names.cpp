@@ -48,8 +48,9 @@ void name_nodes(const Expansion& expansion, const Layouts& layouts, const Visit&
 
 NodeNames::NodeNames(const Expansion& expansion, const Layouts& layouts)
     : expansion_{expansion}, layouts_{layouts} {
-  for (std::size_t i = 0; i < expansion.instances.size(); ++i)
+  for (std::size_t i = 0; i < expansion.instances.size(); ++i) {
     block_of_.emplace(expansion.instances[i].name, i);
+  }
   for (std::size_t i = 0; i < expansion.phantoms.size(); ++i) {
     phantom_of_.emplace(expansion.phantoms[i], static_cast<std::uint32_t>(expansion.declared + i));
   }
@@ -97,8 +98,9 @@ std::vector<std::string> NodeNames::expand_slices(std::string_view text, const F
     const std::size_t close = text.find(']');
     const std::string_view name = text.substr(0, open);
     const bool has_slice = open != std::string_view::npos;
-    if (name.empty() || (has_slice && close == std::string_view::npos))
+    if (name.empty() || (has_slice && close == std::string_view::npos)) {
       at.fail("expected names with slices, such as 'host[0:2]xpu[0:8]'");
+    }
     const InstanceBlock* block = is_first ? instance(name) : nullptr;
     const Part* part = device < 0 ? nullptr : layouts_[device].find(name);
     if (block == nullptr && part == nullptr) at.fail(fmt::format("there is no '{}' here", name));
@@ -111,9 +113,10 @@ std::vector<std::string> NodeNames::expand_slices(std::string_view text, const F
     std::vector<std::string> next;
     for (const std::string& parent : paths) {
       const std::string stem = parent.empty() ? std::string{name} : fmt::format("{}.{}", parent, name);
-      for (std::size_t i = 0; i < copies; ++i)
+      for (std::size_t i = 0; i < copies; ++i) {
         next.push_back(has_slice ? fmt::format("{}.{}", stem, slice.indices[static_cast<std::int64_t>(i)])
                                  : stem);
+      }
     }
     paths = std::move(next);
     device = block != nullptr ? block->device : part->device;

@@ -32,8 +32,9 @@ void pair_up(const Reader& reader, const EdgeSite& site, const std::vector<std::
   if (!is_product && !reader.lenient) expect_even(reader, site, first.size(), second.size());
   const std::uint64_t pairs =
       is_product ? std::uint64_t{first.size()} * second.size() : std::min(first.size(), second.size());
-  if (edges.size() + pairs > max_edges)
+  if (edges.size() + pairs > max_edges) {
     fail(reader, site, fmt::format("more than the {} edges that are accepted", max_edges));
+  }
   const std::size_t before = edges.size();
   const auto add = [&](std::uint32_t a, std::uint32_t b) {
     if (a != b) edges.push_back({a, b, link});
@@ -47,8 +48,9 @@ void pair_up(const Reader& reader, const EdgeSite& site, const std::vector<std::
   }
   // "cpu" many2many "cpu" is how generic descriptions say "all of them", even where there is one.
   const bool is_alone = is_product && first.size() == 1;
-  if (edges.size() == before && !is_alone && !reader.lenient)
+  if (edges.size() == before && !is_alone && !reader.lenient) {
     fail(reader, site, "joins each node to itself only");
+  }
 }
 
 std::size_t merge_parallel(std::vector<ExpandedEdge>& edges) {

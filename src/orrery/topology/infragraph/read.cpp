@@ -52,8 +52,8 @@ void connect_edges(const Expansion& expansion, const Annotations& annotations,
                     .is_known = true};
   };
   const auto of_link = [&](const LinkUse& link) {
-    const auto found = annotations.links.find(link.name);
-    return found == annotations.links.end() ? LinkOverride{} : found->second;
+    const auto found = annotations.by_link.find(link.name);
+    return found == annotations.by_link.end() ? LinkOverride{} : found->second;
   };
   std::vector<Resolved> by_link(expansion.links.size());
   for (std::uint32_t i = 0; i < expansion.edges.size(); ++i) {
@@ -62,7 +62,7 @@ void connect_edges(const Expansion& expansion, const Annotations& annotations,
     Resolved& shared = by_link[edge.link];
     if (!shared.is_known) shared = resolve(link, of_link(link));
     Resolved resolved = shared;
-    if (const auto found = annotations.edges.find(i); found != annotations.edges.end()) {
+    if (const auto found = annotations.by_edge.find(i); found != annotations.by_edge.end()) {
       LinkOverride override = of_link(link);
       override.update(found->second);
       resolved = resolve(link, override);
@@ -83,21 +83,24 @@ void warn_of_isolation(Cluster& cluster) {
     if (!cluster.graph.hops(NodeId{i}).empty()) continue;
     if (isolated++ == 0) first = NodeId{i};
   }
-  if (isolated > 0)
+  if (isolated > 0) {
     cluster.warnings.push_back(
         fmt::format("{} nodes have no link, such as '{}'", isolated, cluster.graph.name(first)));
+  }
   const std::size_t parts = cluster.graph.component_count() - isolated;
-  if (parts > 1)
+  if (parts > 1) {
     cluster.warnings.push_back(fmt::format("the graph is in {} parts that no link joins", parts));
+  }
 }
 
 void place_ranks(const Annotations& annotations, Cluster& cluster) {
   const std::vector<std::uint32_t> nodes =
       annotations.ranks.empty() ? default_ranks(cluster.graph, cluster.node_group) : annotations.ranks;
-  if (nodes.empty())
+  if (nodes.empty()) {
     cluster.warnings.push_back(
         "no node is a rank: the file has neither an xpu, nor a cpu outside a switch, nor a 'rank' "
         "annotation");
+  }
   for (const std::uint32_t node : nodes) cluster.ranks.push_back(NodeId{node});
   if (!nodes.empty()) cluster.devices.emplace_back();  // InfraGraph does not say what a device can do.
   cluster.device_of_rank.assign(nodes.size(), 0);

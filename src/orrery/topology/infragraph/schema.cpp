@@ -28,8 +28,9 @@ template <class Row>
 void expect_distinct(const Reader& reader, const std::vector<Row>& rows, const std::string& list) {
   std::unordered_set<Word> seen;
   for (const Row& row : rows) {
-    if (!seen.insert(row.name).second)
+    if (!seen.insert(row.name).second) {
       reader.fail(row.position, list, std::string{row.name}, "this name is used twice");
+    }
   }
 }
 
@@ -83,8 +84,9 @@ std::optional<Quantity> read_quantity(const Field& field, const std::array<Unit,
     if (!number || (!chosen.empty() && chosen != unit.name)) continue;
     constexpr double kLargest = 9e18;
     const double scaled = parse_number(number->text("expected a number")).value_or(-1) * unit.factor;
-    if (!(scaled >= 0 && scaled < kLargest))
+    if (!(scaled >= 0 && scaled < kLargest)) {
       number->fail("expected a number that is not negative and not huge");
+    }
     return Quantity{static_cast<std::int64_t>(std::llround(scaled)), unit.name};
   }
   return std::nullopt;

@@ -37,8 +37,9 @@ Token parse_token(std::string_view text) {
 
 Slice resolve_slice(std::string_view text, std::int64_t count) {
   const std::vector<std::string_view> parts = split(text, ':');
-  if (parts.size() > 3)
+  if (parts.size() > 3) {
     return {.indices = {}, .problem = "a slice has at most three parts", .out_of_range = false};
+  }
   std::optional<std::int64_t> numbers[3];
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::string_view part = trim(parts[i]);

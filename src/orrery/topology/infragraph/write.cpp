@@ -151,10 +151,12 @@ class Writer {
     };
     if (link.is_half_duplex) add("duplex", "half");
     if (link.cables > 1) add("cables", fmt::format("{}", link.cables));
-    if (link.back.bandwidth != link.spec.bandwidth)
+    if (link.back.bandwidth != link.spec.bandwidth) {
       add("back_bandwidth", fmt::format("{} bps", link.back.bandwidth.bits_per_second()));
-    if (link.back.latency != link.spec.latency)
+    }
+    if (link.back.latency != link.spec.latency) {
       add("back_latency", fmt::format("{} ps", link.back.latency.count()));
+    }
     return list;
   }
 

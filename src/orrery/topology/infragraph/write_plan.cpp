@@ -96,8 +96,9 @@ class Planner {
             std::ranges::find(components, name.component, &PlannedComponent::name) != components.end();
         if (is_taken) name.component += fmt::format("_{}", to_text(kind));
         component = std::ranges::find_if(components, is_same);
-        if (component == components.end())
+        if (component == components.end()) {
           component = components.insert(components.end(), {name.component, kind, 0});
+        }
       }
       plan_.place_of.push_back(
           {0, draft->second, static_cast<std::uint32_t>(component - components.begin()), component->count++});
@@ -169,8 +170,9 @@ class Planner {
         const auto less = [&](const PlannedComponent& p, const PlannedComponent& q) {
           return key(p) < key(q);
         };
-        if (x->components != y->components)
+        if (x->components != y->components) {
           return std::ranges::lexicographical_compare(x->components, y->components, less);
+        }
         return x->edges < y->edges;
       }
     };
