@@ -32,7 +32,7 @@ class LocalPort : Pinned {
       port.waiting_ = Suspended{handle};
       port.ask(call);
     }
-    [[nodiscard]] std::int64_t await_resume() const noexcept { return port.answer_; }
+    std::int64_t await_resume() const noexcept { return port.answer_; }
   };
   void ask(const Call& call);
 

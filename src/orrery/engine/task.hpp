@@ -20,8 +20,8 @@ struct PromiseBase {
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     template <class Promise>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> self) const noexcept {
-      const std::coroutine_handle<> parent = self.promise().parent;
-      return parent ? parent : std::noop_coroutine();
+      const std::coroutine_handle<> next = self.promise().parent;
+      return next ? next : std::noop_coroutine();
     }
     void await_resume() const noexcept {}
   };
