@@ -70,11 +70,14 @@ std::string Catalog::folder(const char* kind) const {
 std::vector<std::string> Catalog::cluster_names() const { return names_in(folder("clusters")); }
 std::vector<std::string> Catalog::device_names() const { return names_in(folder("devices")); }
 
-std::string Catalog::cluster_path(const std::string& name) const {
-  if (!is_plain_name(name)) return {};
-  const fs::path path = fs::path{folder("clusters")} / (name + kExtension);
+std::string Catalog::file_path(const std::string& name) const {
+  const fs::path path{folder(name.c_str())};
   std::error_code ignored;
   return fs::is_regular_file(path, ignored) ? path.string() : std::string{};
+}
+
+std::string Catalog::cluster_path(const std::string& name) const {
+  return is_plain_name(name) ? file_path("clusters/" + name + kExtension) : std::string{};
 }
 
 DeviceSpec Catalog::device(const std::string& name, const config::Cursor& at) const {

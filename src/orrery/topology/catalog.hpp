@@ -23,6 +23,8 @@ class Catalog {
   [[nodiscard]] std::vector<std::string> device_names() const;
   /// Path of a preset's file, or "" when there is none of that name.
   [[nodiscard]] std::string cluster_path(const std::string& name) const;
+  /// Path of any other file of the catalogue, or "" when there is none.
+  [[nodiscard]] std::string file_path(const std::string& name) const;
   /// What catalog/devices/NAME.yaml says; the error at `at` lists the nearest name.
   [[nodiscard]] DeviceSpec device(const std::string& name, const config::Cursor& at) const;
 

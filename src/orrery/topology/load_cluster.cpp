@@ -7,6 +7,7 @@
 
 #include "orrery/topology/catalog.hpp"
 #include "orrery/topology/cluster_file.hpp"
+#include "orrery/topology/infragraph/infragraph.hpp"
 #include "orrery/topology/placement.hpp"
 
 namespace orrery::topology {
@@ -26,7 +27,13 @@ Cluster from_generator(const Generator& generator, const std::string& text, cons
 
 Cluster from_file(const std::string& path, const LoadOptions& options) {
   const config::Document document = config::Document::load(path);
-  return read_cluster(document, Catalog{options.catalog}, options.generators);
+  const Catalog catalog{options.catalog};
+  if (!is_infragraph(document)) return read_cluster(document, catalog, options.generators);
+  InfraGraphOptions infragraph{.lenient = options.lenient};
+  if (const std::string defaults = catalog.file_path("infragraph_links.yaml"); !defaults.empty()) {
+    infragraph.link_defaults = read_link_defaults(config::Document::load(defaults));
+  }
+  return read_infragraph(document, infragraph);
 }
 
 [[noreturn]] void fail_unknown(const std::string& text, const LoadOptions& options) {

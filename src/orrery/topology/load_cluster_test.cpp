@@ -4,8 +4,31 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+
 namespace orrery::topology {
 namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+/// A file that lives as long as the test.
+class TemporaryFile {
+ public:
+  TemporaryFile(const std::string& name, const std::string& text)
+      : path_{std::filesystem::path{testing::TempDir()} / name} {
+    std::ofstream{path_} << text;
+  }
+  ~TemporaryFile() { std::filesystem::remove(path_); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  [[nodiscard]] std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
 
 std::string error_of(const std::string& text) {
   try {
@@ -16,10 +39,71 @@ std::string error_of(const std::string& text) {
   return "no error";
 }
 
+TEST(LoadCluster, GeneratorInOneLine) {
+  const Cluster cluster = load_cluster("star:hosts=64, bandwidth=200Gbps, latency=500ns, device=h100_sxm");
+  EXPECT_EQ(cluster.ranks.size(), 64U);
+  EXPECT_EQ(cluster.devices[0].name, "h100_sxm");
+  EXPECT_GT(cluster.devices[0].peak.per_second, 9e14);
+}
+
+TEST(LoadCluster, NativeFile) {
+  const TemporaryFile file{"orrery_two.yaml", "nodes: {a: {count: 2}}\nlinks: {'a[0] - a[1]': {bandwidth: 1Gbps, latency: 1us}}\n"};
+  const Cluster cluster = load_cluster(file.path());
+  EXPECT_EQ(cluster.name, "orrery_two");
+  EXPECT_EQ(cluster.ranks.size(), 2U);
+}
+
+TEST(LoadCluster, InfraGraphFileIsSeenFromItsKeys) {
+  const TemporaryFile file{"orrery_infragraph.yaml", R"(
+name: two
+devices:
+- name: server
+  components:
+  - {name: npu, count: 1, choice: xpu}
+  - {name: port, count: 1, choice: port}
+  links: [{name: pcie}]
+  edges:
+  - {ep1: {component: 'npu[0]'}, ep2: {component: 'port[0]'}, scheme: one2one, link: pcie}
+links: [{name: eth}]
+instances: [{name: host, device: server, count: 2}]
+edges:
+- {ep1: {instance: 'host[0]', component: 'port[0]'}, ep2: {instance: 'host[1]', component: 'port[0]'}, scheme: one2one, link: eth}
+)"};
+  const std::string error = error_of(file.path());
+  EXPECT_THAT(error, testing::Not(HasSubstr("unknown key"))) << "read as a native file";
+}
+
+TEST(LoadCluster, PresetByName) { EXPECT_EQ(load_cluster("jetson-lan").ranks.size(), 4U); }
+
 TEST(LoadCluster, NamesTheNearestWhenNothingFits) {
-  EXPECT_THAT(error_of("stra:hosts=4"), testing::HasSubstr("did you mean 'star'?"));
-  EXPECT_THAT(error_of("nowhere.yaml"), testing::AllOf(testing::HasSubstr("--cluster: 'nowhere.yaml': file not found"),
-                                                       testing::HasSubstr("rail_optimized")));
+  EXPECT_THAT(error_of("stra:hosts=4"), HasSubstr("did you mean 'star'?"));
+  EXPECT_THAT(error_of("hgx-h10"), HasSubstr("did you mean 'hgx-h100'?"));
+  EXPECT_THAT(error_of("nowhere.yaml"),
+              AllOf(HasSubstr("--cluster: 'nowhere.yaml': file not found"), HasSubstr("rail_optimized"), HasSubstr("laptop")));
+  EXPECT_THAT(error_of(""), HasSubstr("file not found"));
+}
+
+TEST(LoadCluster, AFolderIsNotACluster) { EXPECT_NE(error_of(testing::TempDir()), "no error"); }
+
+TEST(LoadCluster, OptionsNameTheSourceAndTheCatalogue) {
+  LoadOptions options;
+  options.source = "study.yaml";
+  options.catalog = "/nowhere";
+  try {
+    static_cast<void>(load_cluster("hgx-h100", options));
+    FAIL() << "there is no preset in /nowhere";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("study.yaml: 'hgx-h100': file not found"));
+  }
+}
+
+/// Goal: sizes that real machines have are built at once. The bound is ten times what was measured.
+TEST(LoadCluster, SixteenThousandGpusAreBuiltAtOnce) {
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(load_cluster("rail_optimized:hosts=2048,nvlink_bandwidth=450GBps,nvlink_latency=155ns,nic_bandwidth=400Gbps,"
+                         "nic_latency=500ns").ranks.size(), 16'384U);
+  EXPECT_EQ(load_cluster("fattree:k=32,bandwidth=400Gbps,latency=500ns").ranks.size(), 8'192U);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds{500});
 }
 
 }  // namespace

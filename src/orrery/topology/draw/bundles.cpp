@@ -71,12 +71,18 @@ Bundles bundle_links(const Graph& graph) {
 }
 
 std::string describe(const Bundle& bundle) {
-  std::string text = fmt::format("{} x {}, {}", grouped(bundle.count), to_text(bundle.forward.bandwidth), to_text(bundle.forward.latency));
+  std::string text = fmt::format("{} x {}, {}", grouped(bundle.count), rate_text(bundle.forward.bandwidth), to_text(bundle.forward.latency));
   const bool is_uneven = bundle.forward.bandwidth != bundle.backward.bandwidth || bundle.forward.latency != bundle.backward.latency;
-  if (is_uneven) text += fmt::format(" (back {}, {})", to_text(bundle.backward.bandwidth), to_text(bundle.backward.latency));
+  if (is_uneven) text += fmt::format(" (back {}, {})", rate_text(bundle.backward.bandwidth), to_text(bundle.backward.latency));
   if (bundle.is_half_duplex) text += ", half duplex";
   if (bundle.per_pair > 1) text += fmt::format(", {} per pair", bundle.per_pair);
   return text;
+}
+
+std::string rate_text(Bandwidth bandwidth) {
+  constexpr std::int64_t kTerabit = 1'000'000'000'000;
+  if (bandwidth.bits_per_second() < kTerabit) return to_text(bandwidth);
+  return fmt::format("{}GB/s", static_cast<double>(bandwidth.bits_per_second()) / 8e9);
 }
 
 std::string grouped(std::size_t number) {

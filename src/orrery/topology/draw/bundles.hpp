@@ -32,6 +32,9 @@ struct Bundles {
 /// "1,024 x 400Gbps, 500ns".
 [[nodiscard]] std::string describe(const Bundle& bundle);
 
+/// "400Gbps", and "450GB/s" from a terabit on, which is how such links are spoken of.
+[[nodiscard]] std::string rate_text(Bandwidth bandwidth);
+
 /// 1234567 as "1,234,567".
 [[nodiscard]] std::string grouped(std::size_t number);
 

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <tuple>
 
 #include "orrery/topology/draw/outline.hpp"
 #include "orrery/topology/draw/picture.hpp"
@@ -17,6 +19,11 @@ constexpr double kFrameGap = 16;
 constexpr double kMoreWidth = 46;
 constexpr double kRow = 116;
 constexpr double kRowWithArcs = 150;
+constexpr double kHighestArc = 90;
+// More than this is a wall, not a picture: runs are shortened until it fits, or as far as they can be.
+constexpr std::size_t kMostMarks = 56;
+constexpr double kWidest = 1500;
+constexpr std::array<std::size_t, 5> kRunLimits{16, 8, 4, 3, 2};
 
 /// Part of a group that takes a stretch of some rows: a run of groups, or one row of the group's own nodes.
 struct Unit {
@@ -42,11 +49,17 @@ class TierLayout {
   Picture make() {
     mark_of_node_.assign(cluster_.graph.node_count(), UINT32_MAX);
     picture_.bundle_y.assign(bundles_.all.size(), -1);
-    for (const Graph::Edge& edge : cluster_.graph.edges()) {
-      if (tiers_[edge.a.index()] == tiers_[edge.b.index()]) row_ = kRowWithArcs;
+    for (const std::size_t limit : kRunLimits) {
+      outline_.set_limit(limit);
+      if (outline_.count_shown() <= kMostMarks && group_width(0) <= kWidest) break;
     }
     const OutlineGroup& root = outline_.group(0);
-    const double top = kRow / 2;
+    double top = kMarkHeight + kFramePad * frame_depth(0);
+    for (const Graph::Edge& edge : cluster_.graph.edges()) {
+      if (tiers_[edge.a.index()] != tiers_[edge.b.index()]) continue;
+      row_ = kRowWithArcs;
+      if (tiers_[edge.a.index()] == root.high) top = kHighestArc + kMarkHeight;
+    }
     base_ = top + row_ * root.high;
     place(0, 0, frame_depth(0));
     picture_.width = group_width(0);
@@ -176,7 +189,7 @@ class TierLayout {
       const Picture::Mark& upper = picture_.marks[a_is_lower ? b : a];
       const bool is_level = lower.y == upper.y;
       const double end = is_level ? upper.y - kMarkHeight / 2 : upper.y + kMarkHeight / 2;
-      const double bend = is_level ? std::min(row_ * 0.62, 14 + std::abs(lower.x - upper.x) * 0.16) : 0;
+      const double bend = is_level ? std::min(kHighestArc, 14 + std::abs(lower.x - upper.x) * 0.16) : 0;
       picture_.lines.push_back({bundle, lower.x, lower.y - kMarkHeight / 2, upper.x, end, bend, false});
       double& label = picture_.bundle_y[bundle];
       if (label < 0) label = is_level ? lower.y - 20 : (lower.y + upper.y) / 2;
@@ -188,7 +201,7 @@ class TierLayout {
   const Cluster& cluster_;
   const Bundles& bundles_;
   const std::vector<int> tiers_;
-  const Outline outline_;
+  Outline outline_;
   double row_ = kRow;
   double base_ = 0;
   std::vector<std::uint32_t> mark_of_node_;

@@ -8,12 +8,6 @@
 #include "orrery/topology/draw/bundles.hpp"
 
 namespace orrery::topology {
-namespace {
-
-constexpr std::size_t kMostMarks = 56;  // More than this is a wall, not a picture.
-constexpr std::size_t kShortestLimit = 3;
-
-}  // namespace
 
 Outline::Outline(const Cluster& cluster, const std::vector<int>& tiers) : cluster_{cluster}, tiers_{tiers}, groups_{1} {
   std::unordered_map<std::string, std::uint32_t> known;  // Looked up only, never iterated.
@@ -34,10 +28,6 @@ Outline::Outline(const Cluster& cluster, const std::vector<int>& tiers) : cluste
     groups_[parent].nodes.push_back(NodeId{node});
   }
   measure(0);
-  for (const std::size_t limit : {std::size_t{16}, std::size_t{8}, std::size_t{4}, kShortestLimit}) {
-    limit_ = limit;
-    if (count_shown(0) <= kMostMarks) break;
-  }
 }
 
 void Outline::measure(std::uint32_t index) {
@@ -60,7 +50,9 @@ void Outline::measure(std::uint32_t index) {
 OutlineRun Outline::shorten(std::vector<std::uint32_t> entries) const {
   OutlineRun run;
   run.total = entries.size();
-  if (entries.size() > limit_) entries = {entries[0], entries[1], entries.back()};
+  if (entries.size() > limit_) {
+    entries = limit_ > 2 ? std::vector{entries[0], entries[1], entries.back()} : std::vector{entries[0], entries.back()};
+  }
   run.shown = std::move(entries);
   return run;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Which nodes and groups a picture shows: all while they are few, else the first two and the last of each run
-/// of alike ones with a count in between.
+/// Which nodes and groups a picture shows: all while they are few, else the first two and the last (or, at the
+/// shortest, the first and the last) of each run of alike ones with a count in between.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -30,6 +30,10 @@ struct OutlineRun {
 class Outline {
  public:
   Outline(const Cluster& cluster, const std::vector<int>& tiers);
+  /// Runs longer than this are shortened; at least 2.
+  void set_limit(std::size_t limit) { limit_ = limit; }
+  /// Nodes that are shown.
+  [[nodiscard]] std::size_t count_shown(std::uint32_t index = 0) const;
   [[nodiscard]] const OutlineGroup& group(std::uint32_t index) const { return groups_[index]; }
   /// The groups within a group, in runs of alike names.
   [[nodiscard]] std::vector<OutlineRun> group_runs(std::uint32_t index) const;
@@ -39,15 +43,13 @@ class Outline {
   [[nodiscard]] bool is_framed(std::uint32_t index) const { return index != 0 && groups_[index].size > 1; }
 
  private:
-  [[nodiscard]] std::uint32_t find_or_add(const std::string& path);
-  [[nodiscard]] std::size_t count_shown(std::uint32_t index) const;
   void measure(std::uint32_t index);
   [[nodiscard]] OutlineRun shorten(std::vector<std::uint32_t> entries) const;
 
   const Cluster& cluster_;
   const std::vector<int>& tiers_;
   std::vector<OutlineGroup> groups_;
-  std::size_t limit_ = 0;  ///< Longest run that is shown whole.
+  std::size_t limit_ = 16;
 };
 
 }  // namespace orrery::topology

@@ -30,8 +30,8 @@ std::string node_counts(const Graph& graph) {
 std::string device_values(const DeviceSpec& device) {
   std::string text = device.name.empty() ? "unspecified" : device.name;
   if (device.peak.per_second > 0) text += fmt::format(", {}Tflops", device.peak.per_second / 1e12);
-  if (device.memory.count() > 0) text += fmt::format(", {}", to_text(device.memory));
-  if (device.memory_bandwidth.bits_per_second() > 0) text += fmt::format(" at {}", to_text(device.memory_bandwidth));
+  if (device.memory.count() > 0) text += fmt::format(", {:.4g}GB", static_cast<double>(device.memory.count()) / 1e9);
+  if (device.memory_bandwidth.bits_per_second() > 0) text += fmt::format(" at {}", rate_text(device.memory_bandwidth));
   if (device.compute_scale != 1.0) text += fmt::format(", compute x{}", device.compute_scale);
   return text;
 }

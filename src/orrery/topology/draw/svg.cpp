@@ -137,6 +137,9 @@ class SvgWriter {
     }
     for (const Picture::More& more : picture_.mores) {
       for (const double shift : {-7.0, 0.0, 7.0}) out("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2\" fill=\"#0f172a\"/>\n", left_ + more.x + shift, kHead + more.y);
+      if (more.label.empty()) continue;
+      const double width = 6.4 * static_cast<double>(more.label.size()) + 4;  // Links must not run through the count.
+      out("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"13\" fill=\"#ffffff\" fill-opacity=\"0.85\"/>\n", left_ + more.x - width / 2, kHead + more.y + 6, width);
       out("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\" font-weight=\"bold\">{}</text>\n", left_ + more.x, kHead + more.y + 16, escaped(more.label));
     }
   }

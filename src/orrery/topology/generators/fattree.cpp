@@ -90,10 +90,12 @@ Draft build(const FatTreeSpec& spec, const config::Cursor& at) {
               static_cast<double>(shape.hosts * spec.nodes()) + cables);
 
   Draft draft = spec.draft();
-  std::vector<NodeId> attachments;
-  for (std::int64_t host = 0; host < shape.hosts; ++host) attachments.push_back(spec.add_host(draft, host));
   const bool is_pod_based = spec.levels == 3;
   const auto pod_name = [&](std::int64_t pod) { return is_pod_based ? indexed("pod", pod) : std::string{}; };
+  std::vector<NodeId> attachments;
+  for (std::int64_t host = 0; host < shape.hosts; ++host) {
+    attachments.push_back(spec.add_host(draft, host, pod_name(host / (shape.down * shape.edges_per_pod))));
+  }
 
   std::vector<NodeId> edges;
   for (std::int64_t edge = 0; edge < edge_count; ++edge) {

@@ -14,14 +14,15 @@ void HostFields::check(const config::Cursor& at) const {
   if (gpus_per_host > 1 && !local_latency) at.fail("gpus_per_host of 2 or more needs local_latency");
 }
 
-NodeId HostFields::add_host(Draft& draft, std::int64_t index) const {
+NodeId HostFields::add_host(Draft& draft, std::int64_t index, const std::string& within) const {
   const std::string host = indexed("host", index);
-  if (gpus_per_host == 1) return draft.add_endpoint(host);
+  const std::string group = within.empty() ? host : fmt::format("{}/{}", within, host);
+  if (gpus_per_host == 1) return draft.add_endpoint(host, within.empty() ? within : group);
   const std::size_t first = draft.endpoints.size();
   for (std::int64_t gpu = 0; gpu < gpus_per_host; ++gpu) {
-    draft.add_endpoint(fmt::format("{}.gpu[{}]", host, gpu), host);
+    draft.add_endpoint(fmt::format("{}.gpu[{}]", host, gpu), group);
   }
-  const NodeId local = draft.add(host + ".switch[0]", NodeKind::kSwitch, host);
+  const NodeId local = draft.add(host + ".switch[0]", NodeKind::kSwitch, group);
   for (std::size_t i = first; i < draft.endpoints.size(); ++i) {
     draft.graph.connect(draft.endpoints[i], local, {*local_bandwidth, *local_latency});
   }

@@ -25,7 +25,8 @@ struct HostFields : EndpointFields {
   [[nodiscard]] std::int64_t nodes() const { return gpus_per_host == 1 ? 1 : gpus_per_host + 1; }
   /// Adds host `index`; the result is the node that the fabric is cabled to: the device itself, or the
   /// host's switch, whose cable to the fabric its devices then share.
-  [[nodiscard]] NodeId add_host(Draft& draft, std::int64_t index) const;
+  /// `within` is the pod or rack the host stands in, "" = none.
+  [[nodiscard]] NodeId add_host(Draft& draft, std::int64_t index, const std::string& within) const;
 };
 
 }  // namespace orrery::topology
