@@ -87,8 +87,10 @@ int main(int argc, char** argv) {
     end = run_collective(machine, collectives::Operation::kAllReduce, "ring", nullptr, Bytes{std::stol(words.at(2))});
   } else if (what == "alltoall") {
     std::vector<Bytes> sizes;
+    const double bytes = std::stod(words.at(2));
+    const double jitter = std::stod(words.at(3));
     for (int i = 0; i < hosts; ++i) {
-      for (int j = 0; j < hosts; ++j) sizes.emplace_back(i == j ? 0 : bench::pair_bytes(i, j, hosts, std::stod(words.at(2)), std::stod(words.at(3))));
+      for (int j = 0; j < hosts; ++j) sizes.emplace_back(i == j ? 0 : bench::pair_bytes(i, j, hosts, bytes, jitter));
     }
     end = run_collective(machine, collectives::Operation::kAllToAll, "direct", &sizes, Bytes{});
   } else {

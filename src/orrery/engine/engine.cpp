@@ -75,18 +75,18 @@ void Engine::finish_instant() {
 }
 
 bool Engine::next_instant() {
-  for (;;) {
-    const std::int64_t next = queue_->next_time();
-    const Time bound = gate_ == nullptr ? kTimeMax : gate_->earliest();
-    if (bound == kTimeMax && queue_->size() == 0) return false;
-    if (gate_ != nullptr && bound != kTimeMax && count_ps(bound) <= next) {
-      wait_for_programs(*gate_, wants_stop_);
-      continue;
-    }
-    queue_->pop_instant(current_);
-    now_ = next;
-    return true;
+  std::int64_t next = queue_->next_time();
+  while (gate_ != nullptr) {
+    const Time bound = gate_->earliest();
+    if (bound == kTimeMax || count_ps(bound) > next) break;
+    wait_for_programs(*gate_, wants_stop_);
+    next = queue_->next_time();
   }
+  if (pending_ == 0) return false;
+  queue_->pop_instant(current_);
+  pending_ -= current_.size();
+  now_ = next;
+  return true;
 }
 
 void Engine::run() {

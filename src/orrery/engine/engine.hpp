@@ -111,7 +111,7 @@ class Engine : Pinned {
   };
   void push(const Event& event) {
     queue_->push(event);
-    if (grow_ && queue_->size() > kSmall) grow_queue();
+    if (++pending_ > kSmall && grow_) grow_queue();
   }
   void grow_queue();
   /// Sorts and executes `current_`.
@@ -129,6 +129,7 @@ class Engine : Pinned {
   std::vector<Event> later_;
   std::unique_ptr<EventQueue> queue_;
   bool grow_ = false;
+  std::size_t pending_ = 0;  // Events in the queue.
   std::uint64_t rounds_limit_;
   std::vector<Origin> origins_;
   std::vector<Settler*> settlers_;

@@ -21,7 +21,7 @@ void Sharing::mark(std::uint32_t link) {
 void Sharing::set_capacity(std::uint32_t link, double capacity) {
   ORRERY_CHECK(capacity >= 0 && std::isfinite(capacity), "capacity {}", capacity);
   links_[link].capacity = capacity;
-  if (links_[link].flows.empty()) return;
+  if (lists_[link].empty()) return;
   frozen_below_ = 0;  // A capacity may fall below any rate: nothing is safe.
   mark(link);
 }
@@ -33,8 +33,8 @@ std::uint32_t Sharing::take_pool(std::uint32_t count) {
     return first;
   }
   const auto first = static_cast<std::uint32_t>(pool_.size());
-  pool_.resize(pool_.size() + count);
-  places_.resize(pool_.size());
+  pool_.insert(pool_.end(), count, 0);  // insert() grows by doubling; resize() need not.
+  places_.insert(places_.end(), count, 0);
   return first;
 }
 
@@ -42,83 +42,95 @@ std::uint32_t Sharing::add(std::span<const std::uint32_t> path) {
   ORRERY_CHECK(!path.empty(), "a flow needs a path");
   std::uint32_t id = 0;
   if (free_flows_.empty()) {
-    id = static_cast<std::uint32_t>(flows_.size());
-    flows_.emplace_back();
+    id = static_cast<std::uint32_t>(rates_.size());
+    rates_.emplace_back();
+    visits_.emplace_back();
+    routes_.emplace_back();
   } else {
     id = free_flows_.back();
     free_flows_.pop_back();
   }
   const auto count = static_cast<std::uint32_t>(path.size());
-  Flow& flow = flows_[id];
-  flow.rate = 0;
-  flow.count = count;
-  flow.first = take_pool(count);
+  const std::uint32_t first = take_pool(count);
+  rates_[id] = 0;
+  routes_[id] = {first, count};
   for (std::uint32_t hop = 0; hop < count; ++hop) {
-    Link& link = links_[path[hop]];
-    pool_[flow.first + hop] = path[hop];
-    places_[flow.first + hop] = static_cast<std::uint32_t>(link.flows.size());
-    link.flows.push_back({id, hop});
+    const std::uint32_t link = path[hop];
+    std::vector<Slot>& list = lists_[link];
+    pool_[first + hop] = link;
+    places_[first + hop] = static_cast<std::uint32_t>(list.size());
+    list.push_back({id, hop});
     // The new flow gets at least an equal share of each link, so nobody slower than that can be touched.
-    frozen_below_ = std::min(frozen_below_, link.capacity / static_cast<double>(link.flows.size()));
-    mark(path[hop]);
+    frozen_below_ = std::min(frozen_below_, links_[link].capacity / static_cast<double>(list.size()));
+    mark(link);
   }
   return id;
 }
 
 void Sharing::remove(std::uint32_t id) {
-  Flow& flow = flows_[id];
-  frozen_below_ = std::min(frozen_below_, flow.rate);
-  for (std::uint32_t hop = 0; hop < flow.count; ++hop) {
-    const std::uint32_t on = pool_[flow.first + hop];
-    std::vector<Slot>& list = links_[on].flows;
-    const std::uint32_t place = places_[flow.first + hop];
+  const Route route = routes_[id];
+  frozen_below_ = std::min(frozen_below_, rates_[id]);
+  for (std::uint32_t hop = 0; hop < route.count; ++hop) {
+    const std::uint32_t on = pool_[route.first + hop];
+    std::vector<Slot>& list = lists_[on];
+    const std::uint32_t place = places_[route.first + hop];
     const Slot moved = list.back();
     list[place] = moved;
-    places_[flows_[moved.flow].first + moved.hop] = place;
+    places_[routes_[moved.flow].first + moved.hop] = place;
     list.pop_back();
     if (!list.empty()) mark(on);
   }
-  if (free_pool_.size() <= flow.count) free_pool_.resize(flow.count + 1);
-  free_pool_[flow.count].push_back(flow.first);
+  if (free_pool_.size() <= route.count) free_pool_.resize(route.count + 1);
+  free_pool_[route.count].push_back(route.first);
   free_flows_.push_back(id);
 }
 
+void Sharing::next_visit() {
+  visit_ += 2;
+  if (visit_ != 0) return;
+  // Once in two thousand million solves the numbers start again.
+  std::ranges::fill(visits_, 0U);
+  for (Link& link : links_) link.visit = 0;
+  visit_ = 2;
+}
+
 void Sharing::collect_link(std::uint32_t id) {
-  Link& link = links_[id];
-  link.left = link.capacity;
-  link.open = 0;
-  link.fixing = 0;
-  for (const Slot& slot : link.flows) {
-    Flow& flow = flows_[slot.flow];
-    if (flow.visit != visit_) {
-      if (flow.rate < frozen_below_ && flow.rate > 0) {
-        link.left -= flow.rate;
+  double left = links_[id].capacity;
+  std::uint32_t open = 0;
+  const double frozen_below = frozen_below_;
+  for (const Slot& slot : lists_[id]) {
+    if (visits_[slot.flow] != visit_) {
+      const double rate = rates_[slot.flow];
+      if (rate < frozen_below && rate > 0) {
+        left -= rate;
         continue;
       }
-      flow.visit = visit_;
-      flow.fixed = false;
+      visits_[slot.flow] = visit_;
       seen_flows_.push_back(slot.flow);
-      for (std::uint32_t hop = 0; hop < flow.count; ++hop) {
-        const std::uint32_t next = pool_[flow.first + hop];
+      const Route route = routes_[slot.flow];
+      for (std::uint32_t hop = 0; hop < route.count; ++hop) {
+        const std::uint32_t next = pool_[route.first + hop];
         if (links_[next].visit != visit_) {
           links_[next].visit = visit_;
           seen_links_.push_back(next);
         }
       }
     }
-    ++link.open;
+    ++open;
   }
-  link.left = std::max(link.left, 0.0);
+  links_[id].left = std::max(left, 0.0);
+  links_[id].open = open;
+  links_[id].fixing = 0;
 }
 
 void Sharing::collect() {
-  ++visit_;
+  next_visit();
   seen_links_.clear();
   seen_flows_.clear();
   frozen_below_ *= 1 - 1e-9;  // Rounding must not freeze a flow that stands exactly at the limit.
   for (const std::uint32_t link : dirty_) {
     links_[link].dirty = false;
-    if (links_[link].visit == visit_ || links_[link].flows.empty()) continue;
+    if (links_[link].visit == visit_ || lists_[link].empty()) continue;
     links_[link].visit = visit_;
     seen_links_.push_back(link);
   }
@@ -129,16 +141,17 @@ void Sharing::collect() {
 
 void Sharing::fix_flows(std::uint32_t id, double level) {
   touched_.clear();
-  Link& link = links_[id];
-  for (const Slot& slot : link.flows) {
-    Flow& flow = flows_[slot.flow];
-    if (flow.visit != visit_ || flow.fixed) continue;
-    flow.fixed = true;
-    flow.rate = level;
-    const std::uint32_t* path = pool_.data() + flow.first;
-    for (std::uint32_t hop = 0; hop < flow.count; ++hop) {
+  std::uint32_t left = links_[id].open;
+  for (const Slot& slot : lists_[id]) {
+    if (visits_[slot.flow] != visit_) continue;  // Frozen, or fixed already.
+    visits_[slot.flow] = visit_ + 1;
+    rates_[slot.flow] = level;
+    const Route route = routes_[slot.flow];
+    const std::uint32_t* path = pool_.data() + route.first;
+    for (std::uint32_t hop = 0; hop < route.count; ++hop) {
       if (links_[path[hop]].fixing++ == 0) touched_.push_back(path[hop]);
     }
+    if (--left == 0) break;
   }
   // One subtraction per link and level, whatever the order of its flows: equal links stay equal to the bit.
   for (const std::uint32_t other : touched_) {
@@ -189,24 +202,24 @@ double Sharing::certificate_error() const {
   double worst = 0;
   std::vector<double> load(links_.size(), 0);
   std::vector<double> fastest(links_.size(), 0);
-  std::vector<bool> live(flows_.size(), true);
+  std::vector<bool> live(rates_.size(), true);
   for (const std::uint32_t flow : free_flows_) live[flow] = false;
-  for (std::uint32_t id = 0; id < flows_.size(); ++id) {
+  for (std::uint32_t id = 0; id < rates_.size(); ++id) {
     if (!live[id]) continue;
     for (const std::uint32_t link : path(id)) {
-      load[link] += flows_[id].rate;
-      fastest[link] = std::max(fastest[link], flows_[id].rate);
+      load[link] += rates_[id];
+      fastest[link] = std::max(fastest[link], rates_[id]);
     }
   }
   for (std::size_t link = 0; link < links_.size(); ++link) {
     if (load[link] > links_[link].capacity) worst = std::max(worst, load[link] / links_[link].capacity - 1);
   }
-  for (std::uint32_t id = 0; id < flows_.size(); ++id) {
+  for (std::uint32_t id = 0; id < rates_.size(); ++id) {
     if (!live[id]) continue;
     double best = std::numeric_limits<double>::infinity();  // The link that comes closest to being a bottleneck.
     for (const std::uint32_t link : path(id)) {
       const double slack = links_[link].capacity > 0 ? 1 - load[link] / links_[link].capacity : 0;
-      const double slower = fastest[link] > 0 ? 1 - flows_[id].rate / fastest[link] : 0;
+      const double slower = fastest[link] > 0 ? 1 - rates_[id] / fastest[link] : 0;
       best = std::min(best, std::max(slack, slower));
     }
     worst = std::max(worst, best);

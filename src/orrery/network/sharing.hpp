@@ -19,7 +19,7 @@ namespace orrery::network {
 /// Rates and capacities share any one unit; the flow model uses bytes per picosecond.
 class Sharing {
  public:
-  explicit Sharing(std::size_t links) : links_(links) {}
+  explicit Sharing(std::size_t links) : lists_(links), links_(links) {}
 
   /// 0 is a link that passes nothing.
   void set_capacity(std::uint32_t link, double capacity);
@@ -27,14 +27,14 @@ class Sharing {
   /// Adds a flow over `path` (distinct links, not empty); the span is copied. Its rate is 0 until solve().
   std::uint32_t add(std::span<const std::uint32_t> path);
   void remove(std::uint32_t flow);
-  [[nodiscard]] bool is_used(std::uint32_t link) const { return !links_[link].flows.empty(); }
+  [[nodiscard]] bool is_used(std::uint32_t link) const { return !lists_[link].empty(); }
   [[nodiscard]] bool is_dirty() const { return !dirty_.empty(); }
   /// Brings all rates up to date; returns the flows that were solved again, each once. The answer is valid
   /// until the next call of anything that changes.
   std::span<const std::uint32_t> solve();
-  [[nodiscard]] double rate(std::uint32_t flow) const { return flows_[flow].rate; }
+  [[nodiscard]] double rate(std::uint32_t flow) const { return rates_[flow]; }
   [[nodiscard]] std::span<const std::uint32_t> path(std::uint32_t flow) const {
-    return {pool_.data() + flows_[flow].first, flows_[flow].count};
+    return {pool_.data() + routes_[flow].first, routes_[flow].count};
   }
   /// Number of flows solved again since the start: what solving cost.
   [[nodiscard]] std::uint64_t solved() const { return solved_; }
@@ -48,20 +48,16 @@ class Sharing {
   };
   struct Link {
     double capacity = 0;
-    std::vector<Slot> flows;
     // Scratch of one solve:
-    std::uint64_t visit = 0;
     double left = 0;
     std::uint32_t open = 0;
     std::uint32_t fixing = 0;
+    std::uint32_t visit = 0;
     bool dirty = false;
   };
-  struct Flow {
-    double rate = 0;
+  struct Route {
     std::uint32_t first = 0;  // Of its links, and of its places in their lists, in pool_ and places_.
     std::uint32_t count = 0;
-    std::uint64_t visit = 0;
-    bool fixed = false;
   };
   struct Key {
     double share;
@@ -74,17 +70,22 @@ class Sharing {
   void fill();
   /// Fixes every open flow of `link` at `level`, takes their share off the other links they cross.
   void fix_flows(std::uint32_t link, double level);
+  void next_visit();
   std::uint32_t take_pool(std::uint32_t count);
 
+  std::vector<std::vector<Slot>> lists_;  // Flows on each link.
   std::vector<Link> links_;
-  std::vector<Flow> flows_;
+  // By flow, apart from each other: a solve runs over rates and visits far more often than over routes.
+  std::vector<double> rates_;
+  std::vector<std::uint32_t> visits_;  // Of the last solve that saw the flow, times two; one more once fixed.
+  std::vector<Route> routes_;
   std::vector<std::uint32_t> free_flows_;
   std::vector<std::uint32_t> pool_;    // Links of each flow's path.
   std::vector<std::uint32_t> places_;  // Where the flow stands in each of those links' lists.
   std::vector<std::vector<std::uint32_t>> free_pool_;  // By path length.
   std::vector<std::uint32_t> dirty_;
   double frozen_below_ = std::numeric_limits<double>::infinity();
-  std::uint64_t visit_ = 0;
+  std::uint32_t visit_ = 0;  // Even; see visits_.
   std::vector<std::uint32_t> seen_links_;
   std::vector<std::uint32_t> seen_flows_;
   std::vector<Key> heap_;

@@ -32,21 +32,23 @@ constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 enum class State : std::uint8_t { kFree, kQueued, kLatency, kExpress, kActive };
 
 struct Transfer {
+  // What sharing out touches, on one cache line:
+  double remaining = 0;      // Bytes, at `updated`.
+  double rate = 0;           // Bytes per picosecond since then.
+  std::int64_t updated = 0;  // Picoseconds, as are `finish` and `start`.
+  std::int64_t finish = kNever;
+  std::uint32_t group = kNone;
+  std::uint32_t slot = kNone;        // In the sharing, while active.
+  std::uint32_t generation = 0;      // Events of an older generation are void.
+  State state = State::kFree;
+  // And the rest:
+  std::int64_t start = 0;            // When its first byte may use bandwidth.
+  std::int64_t size = 0;
   Receiver* receiver = nullptr;
   std::uint64_t cookie = 0;
-  std::int64_t size = 0;
-  std::int64_t start = 0;    // When its first byte may use bandwidth, in picoseconds.
-  std::int64_t finish = kNever;
-  std::int64_t updated = 0;  // When `remaining` was true.
-  double remaining = 0;      // Bytes.
-  double rate = 0;           // Bytes per picosecond since `updated`.
   topology::RouteId route;
   std::uint32_t stream = kNone;
-  std::uint32_t next = kNone;  // The one behind it in its stream.
-  std::uint32_t slot = kNone;  // In the sharing, while active.
-  std::uint32_t group = kNone;
-  std::uint32_t generation = 0;  // Events of an older generation are void.
-  State state = State::kFree;
+  std::uint32_t next = kNone;        // The one behind it in its stream.
 };
 
 /// Transfers solved together: one pending event for the first of them to end.
@@ -106,7 +108,7 @@ class Flow final : public NetworkModel, engine::Handler, engine::Settler, engine
         return;
       }
     }
-    begin(id);
+    begin(id, path);
   }
 
   void change_link(topology::LinkId link, const LinkState& state) override {
@@ -142,10 +144,9 @@ class Flow final : public NetworkModel, engine::Handler, engine::Settler, engine
   }
 
   /// First in its stream: takes the express way, or waits out its latency, or starts to share.
-  void begin(std::uint32_t id) {
+  void begin(std::uint32_t id, const Paths::Path& path) {
     Transfer& transfer = transfers_[id];
     transfer.start = std::max(transfer.start, now());
-    const Paths::Path& path = paths_.get(transfer.route);
     if (is_idle(path) || transfer.size == 0 || path.count == 0) {
       go_express(id, path);
     } else if (transfer.start > now()) {
@@ -370,7 +371,7 @@ class Flow final : public NetworkModel, engine::Handler, engine::Settler, engine
     transfer.state = State::kFree;
     transfer.group = kNone;
     free_.push_back(id);
-    if (next != kNone) begin(next);
+    if (next != kNone) begin(next, paths_.get(transfers_[next].route));
     receiver->on_delivered(cookie);
   }
 
