@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "orrery/base/units.hpp"
 
-#include <cmath>
 #include <limits>
 
 #include "orrery/base/check.hpp"
@@ -21,8 +20,7 @@ Duration transfer_time(Bytes size, Bandwidth bandwidth) {
 
 Duration ceil_to_duration(double picoseconds) {
   ORRERY_CHECK(picoseconds >= 0, "a duration must not be negative or NaN: {}", picoseconds);
-  constexpr double kLimit = 9.2e18;  // Just under 2^63.
-  return picoseconds >= kLimit ? Duration::max() : Duration{static_cast<std::int64_t>(std::ceil(picoseconds))};
+  return ceil_unchecked(picoseconds);
 }
 
 }  // namespace orrery

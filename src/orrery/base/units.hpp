@@ -75,6 +75,14 @@ struct Flops {
 /// A model's floating-point picoseconds as a Duration, rounded up; saturates, and a negative or NaN is a bug.
 [[nodiscard]] Duration ceil_to_duration(double picoseconds);
 
+/// The same without the check, for hot paths that know `picoseconds` is not negative.
+[[nodiscard]] constexpr Duration ceil_unchecked(double picoseconds) {
+  constexpr double kLimit = 9.2e18;  // Just under 2^63.
+  if (!(picoseconds < kLimit)) return Duration::max();
+  const auto whole = static_cast<std::int64_t>(picoseconds);
+  return Duration{whole + (static_cast<double>(whole) < picoseconds ? 1 : 0)};
+}
+
 /// `at` + `after`, saturating at kTimeMax instead of overflowing.
 [[nodiscard]] constexpr Time saturating_add(Time at, Duration after) {
   return after > kTimeMax - at ? kTimeMax : at + after;

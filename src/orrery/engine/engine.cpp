@@ -33,6 +33,8 @@ void Engine::grow_queue() {
   std::unique_ptr<EventQueue> larger = make_radix_heap();
   std::vector<Event> moved;
   while (queue_->size() > 0) queue_->pop_instant(moved);
+  // Heaps forget the order of insertion within an instant; with it, instants come out sorted.
+  std::ranges::sort(moved, {}, &Event::order);
   for (const Event& event : moved) larger->push(event);
   queue_ = std::move(larger);
   grow_ = false;
@@ -93,7 +95,8 @@ void Engine::run() {
   finish_instant();  // What was scheduled at time zero.
   while (next_instant()) {
     run_round();
-    finish_instant();
+    // Mostly nothing is left to do at this time.
+    if (!later_.empty() || !settlers_.empty() || gate_ != nullptr) finish_instant();
   }
   check_deadlock();
 }

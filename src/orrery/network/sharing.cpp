@@ -59,6 +59,7 @@ std::uint32_t Sharing::add(std::span<const std::uint32_t> path) {
     std::vector<Slot>& list = lists_[link];
     pool_[first + hop] = link;
     places_[first + hop] = static_cast<std::uint32_t>(list.size());
+    if (list.empty()) ++used_links_;
     list.push_back({id, hop});
     // The new flow gets at least an equal share of each link, so nobody slower than that can be touched.
     frozen_below_ = std::min(frozen_below_, links_[link].capacity / static_cast<double>(list.size()));
@@ -78,7 +79,11 @@ void Sharing::remove(std::uint32_t id) {
     list[place] = moved;
     places_[routes_[moved.flow].first + moved.hop] = place;
     list.pop_back();
-    if (!list.empty()) mark(on);
+    if (list.empty()) {
+      --used_links_;
+    } else {
+      mark(on);
+    }
   }
   if (free_pool_.size() <= route.count) free_pool_.resize(route.count + 1);
   free_pool_[route.count].push_back(route.first);
@@ -95,31 +100,41 @@ void Sharing::next_visit() {
 }
 
 void Sharing::collect_link(std::uint32_t id) {
+  const std::vector<Slot>& list = lists_[id];
+  if (picked_.size() < list.size()) picked_.resize(2 * list.size());
   double left = links_[id].capacity;
-  std::uint32_t open = 0;
+  std::size_t fresh = 0;
+  std::uint32_t frozen_flows = 0;
+  // Which flows are frozen looks random to the processor, so this pass has no branches to guess; local copies
+  // tell the compiler that nothing it reads is written.
+  const double* const rates = rates_.data();
+  const std::uint32_t* const visits = visits_.data();
+  std::uint32_t* const picked = picked_.data();
+  const std::uint32_t visit = visit_;
   const double frozen_below = frozen_below_;
-  for (const Slot& slot : lists_[id]) {
-    if (visits_[slot.flow] != visit_) {
-      const double rate = rates_[slot.flow];
-      if (rate < frozen_below && rate > 0) {
-        left -= rate;
-        continue;
-      }
-      visits_[slot.flow] = visit_;
-      seen_flows_.push_back(slot.flow);
-      const Route route = routes_[slot.flow];
-      for (std::uint32_t hop = 0; hop < route.count; ++hop) {
-        const std::uint32_t next = pool_[route.first + hop];
-        if (links_[next].visit != visit_) {
-          links_[next].visit = visit_;
-          seen_links_.push_back(next);
-        }
-      }
+  for (const Slot& slot : list) {
+    const double rate = rates[slot.flow];
+    const bool is_new = visits[slot.flow] != visit;
+    const bool is_frozen = is_new & (rate < frozen_below) & (rate > 0);
+    left -= is_frozen ? rate : 0.0;
+    frozen_flows += is_frozen ? 1U : 0U;
+    picked[fresh] = slot.flow;
+    fresh += (is_new & !is_frozen) ? 1U : 0U;
+  }
+  for (std::size_t i = 0; i < fresh; ++i) {
+    visits_[picked_[i]] = visit_;
+    seen_flows_.push_back(picked_[i]);
+    if (seen_links_.size() == used_links_) continue;  // No link is left to find.
+    const Route route = routes_[picked_[i]];
+    for (std::uint32_t hop = 0; hop < route.count; ++hop) {
+      const std::uint32_t next = pool_[route.first + hop];
+      if (links_[next].visit == visit_) continue;
+      links_[next].visit = visit_;
+      seen_links_.push_back(next);
     }
-    ++open;
   }
   links_[id].left = std::max(left, 0.0);
-  links_[id].open = open;
+  links_[id].open = static_cast<std::uint32_t>(list.size()) - frozen_flows;
   links_[id].fixing = 0;
 }
 
@@ -141,17 +156,23 @@ void Sharing::collect() {
 
 void Sharing::fix_flows(std::uint32_t id, double level) {
   touched_.clear();
-  std::uint32_t left = links_[id].open;
-  for (const Slot& slot : lists_[id]) {
-    if (visits_[slot.flow] != visit_) continue;  // Frozen, or fixed already.
-    visits_[slot.flow] = visit_ + 1;
-    rates_[slot.flow] = level;
-    const Route route = routes_[slot.flow];
-    const std::uint32_t* path = pool_.data() + route.first;
-    for (std::uint32_t hop = 0; hop < route.count; ++hop) {
-      if (links_[path[hop]].fixing++ == 0) touched_.push_back(path[hop]);
+  std::size_t open = 0;
+  std::uint32_t* const picked = picked_.data();
+  std::uint32_t* const visits = visits_.data();
+  const std::uint32_t visit = visit_;
+  for (const Slot& slot : lists_[id]) {  // Without branches, as above.
+    picked[open] = slot.flow;
+    open += visits[slot.flow] == visit ? 1U : 0U;  // Else it is frozen, or fixed already.
+  }
+  Link* const links = links_.data();
+  const std::uint32_t* const pool = pool_.data();
+  for (std::size_t i = 0; i < open; ++i) {
+    visits[picked[i]] = visit + 1;
+    rates_[picked[i]] = level;
+    const Route route = routes_[picked[i]];
+    for (std::uint32_t hop = route.first; hop < route.first + route.count; ++hop) {
+      if (links[pool[hop]].fixing++ == 0) touched_.push_back(pool[hop]);
     }
-    if (--left == 0) break;
   }
   // One subtraction per link and level, whatever the order of its flows: equal links stay equal to the bit.
   for (const std::uint32_t other : touched_) {

@@ -75,6 +75,7 @@ class Sharing {
 
   std::vector<std::vector<Slot>> lists_;  // Flows on each link.
   std::vector<Link> links_;
+  std::size_t used_links_ = 0;  // With at least one flow.
   // By flow, apart from each other: a solve runs over rates and visits far more often than over routes.
   std::vector<double> rates_;
   std::vector<std::uint32_t> visits_;  // Of the last solve that saw the flow, times two; one more once fixed.
@@ -90,6 +91,7 @@ class Sharing {
   std::vector<std::uint32_t> seen_flows_;
   std::vector<Key> heap_;
   std::vector<std::uint32_t> touched_;
+  std::vector<std::uint32_t> picked_;  // Flows of one link that a pass is about; at least as long as any list.
   std::uint64_t solved_ = 0;
 };
 

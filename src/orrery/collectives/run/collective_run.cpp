@@ -58,32 +58,39 @@ void CollectiveRun::build_lanes() {
 }
 
 void CollectiveRun::connect_channels() {
-  // The two ends of a pair have the same (low rank, high rank, lane number); sorting brings them together.
-  struct End {
-    Rank low;
-    Rank high;
-    std::uint32_t number;
+  // Every pair is met twice. The lower rank leaves its channel with the higher one, lane by lane; when the higher
+  // one's turn comes it has a note from each peer below it. Linear in the number of channels.
+  std::uint32_t most_lanes = 0;
+  for (const Participant& participant : participants_) most_lanes = std::max(most_lanes, participant.lanes);
+  struct Note {
+    Rank from;
     std::uint32_t channel;
   };
-  std::vector<End> ends;
-  ends.reserve(channels_.size());
-  for (const Lane& lane : lanes_) {
-    std::uint32_t channel = lane.first_channel;
-    for (const Rank peer : setup_.schedule.peers(lane.owner, lane.number)) {
-      ends.push_back({std::min(lane.owner, peer), std::max(lane.owner, peer), lane.number, channel++});
+  std::vector<std::vector<Note>> notes(participants_.size());
+  std::vector<std::uint32_t> channel_from(participants_.size(), kNone);
+  std::size_t joined = 0;
+  for (std::uint32_t number = 0; number < most_lanes; ++number) {
+    for (Rank rank = 0; rank < participants_.size(); ++rank) {
+      if (number >= participants_[rank].lanes) continue;
+      for (const Note& note : notes[rank]) channel_from[note.from] = note.channel;
+      std::uint32_t channel = lanes_[participants_[rank].first_lane + number].first_channel;
+      for (const Rank peer : setup_.schedule.peers(rank, number)) {
+        if (peer > rank) {
+          notes[peer].push_back({rank, channel});
+        } else {
+          const std::uint32_t far = channel_from[peer];
+          ORRERY_CHECK(far != kNone, "rank {} lists {} as a peer, not the other way round", rank, peer);
+          channels_[channel].far = far;
+          channels_[far].far = channel;
+          ++joined;
+        }
+        ++channel;
+      }
+      for (const Note& note : notes[rank]) channel_from[note.from] = kNone;
+      notes[rank].clear();
     }
   }
-  std::ranges::sort(ends, [](const End& a, const End& b) {
-    return std::tie(a.low, a.high, a.number, a.channel) < std::tie(b.low, b.high, b.number, b.channel);
-  });
-  ORRERY_CHECK(ends.size() % 2 == 0, "a peer list is not mutual");
-  for (std::size_t i = 0; i + 1 < ends.size(); i += 2) {
-    const End& a = ends[i];
-    const End& b = ends[i + 1];
-    ORRERY_CHECK(a.low == b.low && a.high == b.high && a.number == b.number, "rank {} lists {} as a peer, not the other way round", a.low, a.high);
-    channels_[a.channel].far = b.channel;
-    channels_[b.channel].far = a.channel;
-  }
+  ORRERY_CHECK(2 * joined == channels_.size(), "a peer list is not mutual: {} pairs of {} channels", joined, channels_.size());
 }
 
 void CollectiveRun::arrive(Rank rank) {

@@ -54,6 +54,7 @@ struct Transfer {
 /// Transfers solved together: one pending event for the first of them to end.
 struct Group {
   std::vector<std::uint32_t> members;  // May name transfers that have moved on.
+  std::vector<std::uint32_t> first;    // Those to end at the pending event; likewise.
   std::uint32_t live = 0;
   std::uint32_t generation = 0;
 };
@@ -246,26 +247,18 @@ class Flow final : public NetworkModel, engine::Handler, engine::Settler, engine
     }
   }
 
-  /// Some of the group are through; the others wait for the next solve, or for their turn.
+  /// The first of the group are through; the others wait for the next solve, or for their turn.
   void end_group(std::uint32_t id) {
+    Group& group = groups_[id];
     ending_.clear();
-    std::size_t kept = 0;
-    std::vector<std::uint32_t>& members = groups_[id].members;
-    for (const std::uint32_t member : members) {
-      const Transfer& transfer = transfers_[member];
-      if (transfer.group != id) continue;
-      if (transfer.finish <= now()) {
-        ending_.push_back(member);
-      } else {
-        members[kept++] = member;
-      }
-    }
-    members.resize(kept);
-    for (const std::uint32_t member : ending_) {
+    for (const std::uint32_t member : group.first) {
+      if (transfers_[member].group != id || transfers_[member].finish > now()) continue;
+      ending_.push_back(member);
       transfers_[member].group = kNone;
       sharing_.remove(transfers_[member].slot);
     }
-    groups_[id].live -= static_cast<std::uint32_t>(ending_.size());
+    group.first.clear();
+    group.live -= static_cast<std::uint32_t>(ending_.size());
     if (spec_.resolve_delay == Duration{}) {
       regroup_.push_back(id);
       engine_.ask_to_settle(*this);
@@ -287,17 +280,38 @@ class Flow final : public NetworkModel, engine::Handler, engine::Settler, engine
   /// Schedules the group's next end, or gives the group back when nobody is left in it.
   void await_next(std::uint32_t id) {
     Group& group = groups_[id];
-    ++group.generation;
     if (group.live == 0) {
-      group.members.clear();
-      free_groups_.push_back(id);
+      free_group(id);
       return;
     }
+    group.first.clear();
     std::int64_t first = kNever;
+    std::size_t kept = 0;
     for (const std::uint32_t member : group.members) {
-      if (transfers_[member].group == id) first = std::min(first, transfers_[member].finish);
+      if (transfers_[member].group != id) continue;
+      group.members[kept++] = member;
+      note_first(group, member, first);
     }
-    schedule(first, engine::Phase::kCompletion, pack(EventKind::kGroupEnd, id, group.generation));
+    group.members.resize(kept);
+    schedule(first, engine::Phase::kCompletion, pack(EventKind::kGroupEnd, id, ++group.generation));
+  }
+
+  /// Keeps `first` and the list of those who end then.
+  void note_first(Group& group, std::uint32_t member, std::int64_t& first) {
+    const std::int64_t finish = transfers_[member].finish;
+    if (finish > first) return;
+    if (finish < first) {
+      first = finish;
+      group.first.clear();
+    }
+    group.first.push_back(member);
+  }
+
+  void free_group(std::uint32_t id) {
+    ++groups_[id].generation;  // Its pending event is void.
+    groups_[id].members.clear();
+    groups_[id].first.clear();
+    free_groups_.push_back(id);
   }
 
   void settle() override {
@@ -311,19 +325,30 @@ class Flow final : public NetworkModel, engine::Handler, engine::Settler, engine
     const std::span<const std::uint32_t> solved = sharing_.solve();
     if (solved.empty()) return;
     const std::uint32_t id = take_group();
+    Group& group = groups_[id];
     std::int64_t first = kNever;
-    for (const std::uint32_t slot : solved) {
-      const std::uint32_t member = transfer_of_slot_[slot];
-      Transfer& transfer = transfers_[member];
-      const double rate = sharing_.rate(slot);
+    group.members.resize(solved.size());
+    group.live = static_cast<std::uint32_t>(solved.size());
+    std::uint32_t from = kNone;  // Neighbours mostly leave the same group; it is told once.
+    std::uint32_t leaving = 0;
+    Transfer* const transfers = transfers_.data();
+    for (std::size_t i = 0; i < solved.size(); ++i) {
+      const std::uint32_t member = transfer_of_slot_[solved[i]];
+      Transfer& transfer = transfers[member];
+      const double rate = sharing_.rate(solved[i]);
       if (rate != transfer.rate) retime(transfer, rate);
-      first = std::min(first, transfer.finish);
-      if (transfer.group != kNone) leave(transfer.group);
+      if (transfer.group != from) {
+        if (from != kNone) leave(from, leaving);
+        from = transfer.group;
+        leaving = 0;
+      }
+      ++leaving;
       transfer.group = id;
-      groups_[id].members.push_back(member);
+      group.members[i] = member;
+      note_first(group, member, first);
     }
-    groups_[id].live = static_cast<std::uint32_t>(solved.size());
-    schedule(first, engine::Phase::kCompletion, pack(EventKind::kGroupEnd, id, groups_[id].generation));
+    if (from != kNone) leave(from, leaving);
+    schedule(first, engine::Phase::kCompletion, pack(EventKind::kGroupEnd, id, group.generation));
   }
 
   void retime(Transfer& transfer, double rate) {
@@ -338,7 +363,7 @@ class Flow final : public NetworkModel, engine::Handler, engine::Settler, engine
     // Quotients a rounding error above a whole number must not cost a picosecond.
     constexpr double kRounding = 1 - 1e-14;
     const double left = transfer.remaining / rate * kRounding;
-    transfer.finish = count_ps(saturating_add(engine_.now(), ceil_to_duration(left)));
+    transfer.finish = count_ps(saturating_add(engine_.now(), ceil_unchecked(left)));
   }
 
   std::uint32_t take_group() {
@@ -351,13 +376,10 @@ class Flow final : public NetworkModel, engine::Handler, engine::Settler, engine
     return id;
   }
 
-  void leave(std::uint32_t id) {
-    Group& group = groups_[id];
-    if (--group.live > 0) return;
-    if (std::ranges::find(regroup_, id) != regroup_.end()) return;  // await_next() gives it back.
-    ++group.generation;
-    group.members.clear();
-    free_groups_.push_back(id);
+  void leave(std::uint32_t id, std::uint32_t count) {
+    groups_[id].live -= count;
+    if (groups_[id].live > 0) return;
+    if (std::ranges::find(regroup_, id) == regroup_.end()) free_group(id);  // Else await_next() does.
   }
 
   void complete(std::uint32_t id) {

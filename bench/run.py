@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the benchmarks and writes results.json: name to ratio (or figure).
+
+Engine: the same programs on Orrery and on SimGrid (pure max-min), whole processes, CPU seconds, median of five,
+taken in turns so that both see the same machine. Scale: one ring all-reduce on 4,096 ranks of a fat tree, and a
+cluster of 16,384 GPUs loaded, checked and routed, with CPU seconds and peak memory.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+PURE = [
+    "--cfg=network/model:CM02",
+    "--cfg=network/TCP-gamma:0",
+    "--cfg=network/crosstraffic:0",
+    "--cfg=network/weight-S:0",
+    "--cfg=network/latency-factor:1",
+    "--cfg=network/bandwidth-factor:1",
+    "--cfg=contexts/factory:raw",
+    "--log=root.thres:error",
+]
+# name, arguments, ratio to reach
+ENGINE = [
+    ("ring_256", ["ring", "256", "1048576"], 15),
+    ("ring_1024", ["ring", "1024", "1048576"], 15),
+    ("alltoall_256", ["alltoall", "256", "67108864", "0"], 80),
+    ("alltoall_64_jittered", ["alltoall", "64", "67108864", "1"], 10),
+    ("pingpong_1e6", ["pingpong", "1000000", "1024"], 80),
+]
+AGREEMENT = 1e-6
+
+
+def measure(command: list[str]) -> tuple[float, float, str]:
+    """CPU seconds, peak MiB and standard output of one run."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    output = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        sys.exit(f"bench: {' '.join(command)} ended with {process.returncode}")
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, output
+
+
+def bench_engine(build: Path, repeats: int, results: dict) -> None:
+    ours = build / "bench" / "bench_orrery"
+    peer = build / "bench" / "bench_simgrid"
+    if not peer.exists():
+        print("SimGrid is not installed (libsimgrid-dev): its ratios are left out")
+        return
+    print(f"{'engine against SimGrid':24} {'orrery s':>10} {'simgrid s':>10} {'ratio':>8} {'wanted':>7}   makespans differ by")
+    for name, arguments, wanted in ENGINE:
+        own, other, end_own, end_other = [], [], 0.0, 0.0
+        for _ in range(repeats):
+            seconds, _, text = measure([str(ours), *arguments])
+            own.append(seconds)
+            end_own = float(text)
+            seconds, _, text = measure([str(peer), *arguments, *PURE])
+            other.append(seconds)
+            end_other = float(text)
+        ratio = statistics.median(other) / max(statistics.median(own), 1e-6)
+        difference = abs(end_own - end_other) / end_other
+        verdict = "" if ratio >= wanted and difference <= AGREEMENT else "  <-- below"
+        print(
+            f"{name:24} {statistics.median(own):10.4f} {statistics.median(other):10.3f} {ratio:7.1f}x {wanted:6}x   "
+            f"{difference:.1e}{verdict}",
+            flush=True,
+        )
+        results[f"{name}_vs_simgrid"] = round(ratio, 2)
+        results[f"{name}_makespan_difference"] = difference
+
+
+def bench_scale(build: Path, results: dict) -> None:
+    ours = str(build / "bench" / "bench_orrery")
+    cases = [
+        ("ring_4096_fattree", [ours, "ring", "4096", "1073741824", "--cluster",
+                               "fattree:k=26,levels=3,hosts=4096,bandwidth=25GBps,latency=500ns"], 15, 1024),
+        ("rail_16384_routes", [str(build / "bench" / "bench_routes"),
+                               "rail_optimized:hosts=2048,gpus_per_host=8,nvlink_bandwidth=450GBps,nvlink_latency=150ns,"
+                               "nic_bandwidth=400Gbps,nic_latency=1us", "100000"], 2, 1024),
+    ]
+    print(f"\n{'scale':24} {'CPU s':>10} {'MiB':>10}   allowed")
+    for name, command, seconds_allowed, memory_allowed in cases:
+        seconds, memory, _ = measure(command)
+        verdict = "" if seconds <= seconds_allowed and memory <= memory_allowed else "  <-- above"
+        print(f"{name:24} {seconds:10.2f} {memory:10.0f}   {seconds_allowed} s, {memory_allowed} MiB{verdict}", flush=True)
+        results[f"{name}_cpu_seconds"] = round(seconds, 3)
+        results[f"{name}_mib"] = round(memory, 1)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=Path, default=Path("build/bench"), help="the build tree of the benchmarks")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--output", type=Path, default=None, help="results file (default: BUILD/results.json)")
+    arguments = parser.parse_args()
+    results: dict = {}
+    bench_engine(arguments.build, arguments.repeats, results)
+    bench_scale(arguments.build, results)
+    output = arguments.output or arguments.build / "results.json"
+    output.write_text(json.dumps(results, indent=2, sort_keys=True) + "\n")
+    print(f"\nwritten to {output}")
+
+
+if __name__ == "__main__":
+    main()
