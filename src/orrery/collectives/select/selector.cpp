@@ -77,6 +77,10 @@ Choice plain_choice(const std::string& algorithm, const CollectiveRequest& reque
 }
 
 std::string refusal_of(const Choice& choice, const SelectionContext& context) {
+  // Planned without a grid it would be a ring under another name.
+  if (choice.algorithm == "hierarchical" && choice.request.dims.empty()) {
+    return "the ranks do not sit on two or more hosts, equally many on each and in order";
+  }
   const Algorithm& algorithm = context.algorithms.get(choice.algorithm);
   return algorithm.refusal(choice.request);
 }
