@@ -54,13 +54,15 @@ std::string catalog_directory() {
   constexpr std::array kPlaces{"catalog", "share/orrery/catalog"};
   std::error_code error;
   fs::path above = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (int level = 0; !error && level <= kLevels && above.has_relative_path(); ++level, above = above.parent_path()) {
+  for (int level = 0; !error && level <= kLevels && above.has_relative_path();
+       ++level, above = above.parent_path()) {
     for (const char* place : kPlaces) {
       if (is_catalog(above / place)) return (above / place).string();
     }
   }
   if (is_catalog(ORRERY_SOURCE_CATALOG)) return ORRERY_SOURCE_CATALOG;
-  throw InputError{"no catalogue of clusters and devices was found beside the program; set ORRERY_CATALOG to its folder"};
+  throw InputError{
+      "no catalogue of clusters and devices was found beside the program; set ORRERY_CATALOG to its folder"};
 }
 
 std::string Catalog::folder(const char* kind) const {
@@ -83,9 +85,11 @@ std::string Catalog::cluster_path(const std::string& name) const {
 DeviceSpec Catalog::device(const std::string& name, const config::Cursor& at) const {
   const std::vector<std::string> known = device_names();
   if (std::ranges::find(known, name) == known.end()) {
-    at.fail(fmt::format("no such device; the catalogue has: {}", join(known, ", ")), nearest_name(name, known));
+    at.fail(fmt::format("no such device; the catalogue has: {}", join(known, ", ")),
+            nearest_name(name, known));
   }
-  const config::Document document = config::Document::load((fs::path{folder("devices")} / (name + kExtension)).string());
+  const config::Document document =
+      config::Document::load((fs::path{folder("devices")} / (name + kExtension)).string());
   DeviceFields fields;
   read_over(config::Cursor{document}, fields);
   fields.name = name;

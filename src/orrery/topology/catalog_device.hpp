@@ -19,10 +19,11 @@ struct DeviceFields : DeviceSpec {
   static void value_fields(Visitor&& field) {
     using config::Rule;
     field("peak", &DeviceFields::peak, "Dense 16-bit rate.", Rule{.positive = true});
-    field("memory_bandwidth", &DeviceFields::memory_bandwidth, "Of the device's own memory.", Rule{.positive = true});
+    field("memory_bandwidth", &DeviceFields::memory_bandwidth, "Of the device's own memory.",
+          Rule{.positive = true});
     field("memory", &DeviceFields::memory, "Size of the device's own memory.", Rule{.positive = true});
-    field("compute_scale", &DeviceFields::compute_scale, "Time measured on this host times this is device time.",
-          Rule{.min = 1e-6, .max = 1e6});
+    field("compute_scale", &DeviceFields::compute_scale,
+          "Time measured on this host times this is device time.", Rule{.min = 1e-6, .max = 1e6});
     field("send_overhead", &DeviceFields::send_overhead, "Processor time per message sent.");
     field("receive_overhead", &DeviceFields::receive_overhead, "Processor time per message received.");
     field("reduce_bandwidth", &DeviceFields::reduce_bandwidth, "Bytes reduced per second; absent = free.",

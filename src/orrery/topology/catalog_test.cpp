@@ -22,10 +22,10 @@ std::ostream& operator<<(std::ostream& out, const Preset& preset) { return out <
 
 const std::vector<Preset>& documented() {
   static const std::vector<Preset> presets{
-      {"dgx-a100", 8, "a100_sxm", "a100_sxm"},   {"dgx-a100x4", 32, "a100_sxm", "a100_sxm"},
-      {"gb200-nvl72", 72, "gb200", ""},          {"hgx-h100", 8, "h100_sxm", "h100_sxm"},
+      {"dgx-a100", 8, "a100_sxm", "a100_sxm"},    {"dgx-a100x4", 32, "a100_sxm", "a100_sxm"},
+      {"gb200-nvl72", 72, "gb200", ""},           {"hgx-h100", 8, "h100_sxm", "h100_sxm"},
       {"hgx-h100x4", 32, "h100_sxm", "h100_sxm"}, {"jetson-lan", 4, "jetson_orin", ""},
-      {"jetson-lan-8", 8, "jetson_orin", ""},    {"laptop", 4, "laptop_cpu", ""},
+      {"jetson-lan-8", 8, "jetson_orin", ""},     {"laptop", 4, "laptop_cpu", ""},
       {"mi300x-host", 8, "mi300x", ""},
   };
   return presets;

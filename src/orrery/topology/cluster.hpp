@@ -13,14 +13,14 @@ namespace orrery::topology {
 
 /// What a rank's device can do, as far as the description says. Zero means "not said".
 struct DeviceSpec {
-  std::string name;               ///< Catalogue name, e.g. "h100_sxm".
-  Flops peak;                     ///< Dense 16-bit.
+  std::string name;  ///< Catalogue name, e.g. "h100_sxm".
+  Flops peak;        ///< Dense 16-bit.
   Bandwidth memory_bandwidth;
   Bytes memory;
-  double compute_scale = 1.0;     ///< Host time times this gives device time.
-  Duration send_overhead{};       ///< CPU time per message sent (LogGP o_s).
-  Duration receive_overhead{};    ///< CPU time per message received (LogGP o_r).
-  Bandwidth reduce_bandwidth;     ///< Bytes reduced per second; 0 = free.
+  double compute_scale = 1.0;   ///< Host time times this gives device time.
+  Duration send_overhead{};     ///< CPU time per message sent (LogGP o_s).
+  Duration receive_overhead{};  ///< CPU time per message received (LogGP o_r).
+  Bandwidth reduce_bandwidth;   ///< Bytes reduced per second; 0 = free.
 };
 
 /// One change of a link. `bandwidth` or `latency` absent = unchanged; `up` false = no bytes pass.
@@ -40,15 +40,16 @@ struct LinkJitter {
 
 struct Cluster {
   std::string name;
-  Graph graph;                          ///< Finished.
-  std::vector<NodeId> ranks;            ///< Node of each rank; several ranks may share a node.
-  std::vector<DeviceSpec> devices;      ///< Kinds of device.
+  Graph graph;                                ///< Finished.
+  std::vector<NodeId> ranks;                  ///< Node of each rank; several ranks may share a node.
+  std::vector<DeviceSpec> devices;            ///< Kinds of device.
   std::vector<std::uint32_t> device_of_rank;  ///< Index into `devices`; same length as `ranks`.
-  std::vector<std::string> node_group;  ///< Optional: rack or host of each node ("" = none); empty = no groups.
+  std::vector<std::string> node_group;  ///< Optional: host of each node, after its rack: "rack[0]/host[3]".
+                                        ///< "" = none; an empty vector = no groups.
   std::vector<LinkEvent> events;        ///< Sorted by time, then link.
   std::vector<LinkJitter> jitter;
-  std::vector<std::string> warnings;    ///< What the reader wants the user to know.
-  std::string nccl_platform;            ///< Key into the catalogue's NCCL data, or "".
+  std::vector<std::string> warnings;  ///< What the reader wants the user to know.
+  std::string nccl_platform;          ///< Key into the catalogue's NCCL data, or "".
 };
 
 }  // namespace orrery::topology

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <numeric>
 
 #include "orrery/topology/cluster_file_build.hpp"
 #include "orrery/topology/placement.hpp"
@@ -15,7 +14,9 @@ namespace {
 /// `topology: {star: {...}}`: the generated draft is where the rest of the file goes on.
 void generate(FileBuild& build, const config::Cursor& topology, const GeneratorRegistry& generators) {
   topology.expect_mapping();
-  if (topology.node().entries.size() != 1) topology.fail("expected one generator and its fields, such as {star: {hosts: 8, ...}}");
+  if (topology.node().entries.size() != 1) {
+    topology.fail("expected one generator and its fields, such as {star: {hosts: 8, ...}}");
+  }
   topology.expect_keys(generators.names());
   const std::string& name = topology.node().entries.front().key;
   const config::Cursor at = topology.at(name);
@@ -30,13 +31,14 @@ void generate(FileBuild& build, const config::Cursor& topology, const GeneratorR
 }
 
 /// Endpoints at and below what the pattern names, in that order.
-void select_endpoints(const FileBuild& build, const std::vector<std::uint32_t>& endpoint_of_node, const PatternText& text,
-                      std::vector<std::uint32_t>& endpoints) {
+void select_endpoints(const FileBuild& build, const std::vector<std::uint32_t>& endpoint_of_node,
+                      const PatternText& text, std::vector<std::uint32_t>& endpoints) {
   const std::size_t before = endpoints.size();
-  for (const NameTree::Match& match : build.names.select(NameTree::kRoot, parse_node_pattern(text, text.text), text)) {
-    for (const NodeId node : build.names.nodes_below(match.place)) {
+  for (const NameTree::Match& match :
+       build.names.select(NameTree::kRoot, parse_node_pattern(text, text.text), text)) {
+    for (const NodeId node : build.names.nodes_below(match.place, text)) {
       const std::uint32_t endpoint = endpoint_of_node[node.index()];
-      if (endpoint != UINT32_MAX) endpoints.push_back(endpoint);
+      if (endpoint != kNoEndpoint) endpoints.push_back(endpoint);
     }
   }
   if (endpoints.size() == before) text.fail("no device is among these nodes, and ranks need devices");
@@ -52,13 +54,14 @@ std::vector<std::uint32_t> place_ranks(const FileBuild& build, const config::Cur
   const Draft& draft = build.draft;
   if (!build.file.ranks) return order_ranks(draft, {}, all_endpoints(draft), root);
   const config::Cursor& ranks = *build.file.ranks;
-  std::vector<std::uint32_t> endpoint_of_node(draft.graph.node_count(), UINT32_MAX);
-  for (std::uint32_t i = 0; i < draft.endpoints.size(); ++i) endpoint_of_node[draft.endpoints[i].index()] = i;
+  const std::vector<std::uint32_t> endpoint_of_node = endpoints_by_node(draft);
   if (ranks.node().kind == config::Kind::kSequence) {
     std::vector<std::uint32_t> placed;
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       select_endpoints(build, endpoint_of_node, PatternText::of_value(ranks.item(i)), placed);
-      if (placed.size() > static_cast<std::size_t>(kMaxRanks)) ranks.fail(fmt::format("more than {} ranks", kMaxRanks));
+      if (placed.size() > static_cast<std::size_t>(kMaxRanks)) {
+        ranks.fail(fmt::format("more than {} ranks", kMaxRanks));
+      }
     }
     if (placed.empty()) ranks.fail("expected at least one device");
     return placed;
@@ -73,14 +76,15 @@ std::vector<std::uint32_t> place_ranks(const FileBuild& build, const config::Cur
   return order_ranks(draft, spec, allowed, ranks);
 }
 
-Cluster read_cluster(const config::Document& document, const Catalog& catalog, const GeneratorRegistry& generators) {
+Cluster read_cluster(const config::Document& document, const Catalog& catalog,
+                     const GeneratorRegistry& generators) {
   const config::Cursor root{document};
   const auto file = config::read_spec<FileFields>(root);
   if (!file.topology && !file.nodes) root.fail("a cluster needs `nodes`, or a `topology` to generate them");
   DeviceTable devices{file.devices, catalog};
   FileBuild build{.file = file, .devices = devices, .draft = {}, .names = {}};
   if (file.topology) generate(build, *file.topology, generators);
-  if (file.nodes) add_nodes(build, *file.nodes, NameTree::kRoot, "");
+  if (file.nodes) add_nodes(build, *file.nodes, {});
   if (file.links) add_links(build, *file.links, NameTree::kRoot);
   if (file.groups) apply_groups(build, *file.groups);
   if (file.overrides) apply_overrides(build, *file.overrides);

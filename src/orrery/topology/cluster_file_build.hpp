@@ -21,14 +21,26 @@ struct FileBuild {
 inline constexpr std::size_t kMaxPatternKeys = 4096;
 void expect_pattern_keys(const config::Cursor& at);
 
-/// Adds the nodes of a `nodes` section below `parent`, whose path is `path` ("" at the top).
-void add_nodes(FileBuild& build, const config::Cursor& nodes, NameTree::Place parent, const std::string& path, int depth = 0);
+/// Where nodes are added: a container, or the top of the file.
+struct Container {
+  NameTree::Place place = NameTree::kRoot;
+  std::string path;   ///< Of names: "rack[0].host[3]"; "" at the top.
+  std::string group;  ///< Of groups: "rack[0]/host[3]".
+  int depth = 0;
+};
+
+/// Adds the nodes of a `nodes` section.
+void add_nodes(FileBuild& build, const config::Cursor& nodes, const Container& into);
 
 /// Adds the cables of a `links` section whose patterns start at `root`.
 void add_links(FileBuild& build, const config::Cursor& links, NameTree::Place root);
 
 /// Puts the nodes that `groups` names into racks: "rack[0]" before the group they already have.
 void apply_groups(FileBuild& build, const config::Cursor& groups);
+
+/// The endpoint of each node, kNoEndpoint where a node holds no ranks.
+inline constexpr std::uint32_t kNoEndpoint = UINT32_MAX;
+[[nodiscard]] std::vector<std::uint32_t> endpoints_by_node(const Draft& draft);
 
 /// Gives some devices and links other values.
 void apply_overrides(FileBuild& build, const config::Cursor& overrides);

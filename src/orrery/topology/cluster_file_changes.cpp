@@ -29,7 +29,9 @@ class LinkIndex {
   bool visit(NodeId source, NodeId target, Visitor&& visitor) const {
     auto row = std::ranges::lower_bound(rows_, Row{source, target, LinkId{0U}});
     const auto first = row;
-    for (; row != rows_.end() && std::get<0>(*row) == source && std::get<1>(*row) == target; ++row) visitor(std::get<2>(*row));
+    for (; row != rows_.end() && std::get<0>(*row) == source && std::get<1>(*row) == target; ++row) {
+      visitor(std::get<2>(*row));
+    }
     return row != first;
   }
 
@@ -45,7 +47,8 @@ std::vector<LinkId> select_links(const FileBuild& build, const LinkIndex& index,
   const auto add = [&](LinkId link) { links.push_back(link); };
   for (const NameTree::Match& left : build.names.select(NameTree::kRoot, pattern.left, text)) {
     const NodeId a = build.names.node_at(left.place, text);
-    for (const NameTree::Match& right : build.names.select(NameTree::kRoot, pattern.right, text, &left.bindings)) {
+    for (const NameTree::Match& right :
+         build.names.select(NameTree::kRoot, pattern.right, text, &left.bindings)) {
       const NodeId b = build.names.node_at(right.place, text);
       index.visit(a, b, add);
       if (!pattern.is_one_way) index.visit(b, a, add);
@@ -58,24 +61,26 @@ std::vector<LinkId> select_links(const FileBuild& build, const LinkIndex& index,
 }
 
 /// New kinds for the endpoints that a pattern names: their present kind with the given fields replaced.
-void override_devices(FileBuild& build, const PatternText& text, const config::Cursor& at) {
+void override_devices(FileBuild& build, const std::vector<std::uint32_t>& endpoint_of_node,
+                      const PatternText& text, const config::Cursor& at) {
   Draft& draft = build.draft;
-  std::vector<std::uint32_t> endpoint_of_node(draft.graph.node_count(), UINT32_MAX);
-  for (std::uint32_t i = 0; i < draft.endpoints.size(); ++i) endpoint_of_node[draft.endpoints[i].index()] = i;
   std::map<std::uint32_t, std::uint32_t> replacement;
   bool is_any = false;
-  for (const NameTree::Match& match : build.names.select(NameTree::kRoot, parse_node_pattern(text, text.text), text)) {
-    for (const NodeId node : build.names.nodes_below(match.place)) {
+  for (const NameTree::Match& match :
+       build.names.select(NameTree::kRoot, parse_node_pattern(text, text.text), text)) {
+    for (const NodeId node : build.names.nodes_below(match.place, text)) {
       const std::uint32_t endpoint = endpoint_of_node[node.index()];
-      if (endpoint == UINT32_MAX) continue;
+      if (endpoint == kNoEndpoint) continue;
       is_any = true;
       std::uint32_t& kind = draft.endpoint_device[endpoint];
-      const auto [found, is_new] = replacement.emplace(kind, static_cast<std::uint32_t>(draft.devices.size()));
+      const auto [found, is_new] =
+          replacement.emplace(kind, static_cast<std::uint32_t>(draft.devices.size()));
       if (is_new) {
         DeviceFields fields;
         static_cast<DeviceSpec&>(fields) = draft.devices[kind];
         if (at.node().kind == config::Kind::kMapping && at.has("base")) {
-          static_cast<DeviceSpec&>(fields) = build.devices.get(at.at("base").scalar("the name of a device"), at.at("base"));
+          static_cast<DeviceSpec&>(fields) =
+              build.devices.get(at.at("base").scalar("the name of a device"), at.at("base"));
         }
         read_over(at, fields);
         draft.devices.push_back(fields);
@@ -87,14 +92,19 @@ void override_devices(FileBuild& build, const PatternText& text, const config::C
 }
 
 LinkEvent event_of(const EventSpec& spec, LinkId link) {
-  LinkEvent event{.at = Time{spec.at}, .link = link, .bandwidth = spec.bandwidth, .latency = spec.latency, .up = {}};
+  LinkEvent event{
+      .at = Time{spec.at}, .link = link, .bandwidth = spec.bandwidth, .latency = spec.latency, .up = {}};
   if (spec.state) event.up = *spec.state == "up";
   return event;
 }
 
 /// The end of an event with `for`: what it changed is as the file describes it again.
 LinkEvent end_of(const EventSpec& spec, LinkId link, const LinkSpec& described) {
-  LinkEvent event{.at = saturating_add(Time{spec.at}, *spec.lasts), .link = link, .bandwidth = {}, .latency = {}, .up = {}};
+  LinkEvent event{.at = saturating_add(Time{spec.at}, *spec.lasts),
+                  .link = link,
+                  .bandwidth = {},
+                  .latency = {},
+                  .up = {}};
   if (spec.bandwidth) event.bandwidth = described.bandwidth;
   if (spec.latency) event.latency = described.latency;
   if (spec.state) event.up = *spec.state != "up";
@@ -107,17 +117,19 @@ void apply_overrides(FileBuild& build, const config::Cursor& overrides) {
   overrides.expect_mapping();
   expect_pattern_keys(overrides);
   const LinkIndex index{build.draft.graph};
+  const std::vector<std::uint32_t> endpoint_of_node = endpoints_by_node(build.draft);
   for (const config::Entry& entry : overrides.node().entries) {
     const PatternText text = PatternText::of_key(overrides, entry);
     const config::Cursor at = overrides.at(entry.key);
     if (!is_link_pattern(entry.key)) {
-      override_devices(build, text, at);
+      override_devices(build, endpoint_of_node, text, at);
       continue;
     }
     const auto values = config::read_spec<LinkOverride>(at);
     for (const LinkId link : select_links(build, index, text)) {
       const LinkSpec& described = build.draft.graph.link(link);
-      build.draft.graph.set_link(link, {values.bandwidth.value_or(described.bandwidth), values.latency.value_or(described.latency)});
+      build.draft.graph.set_link(
+          link, {values.bandwidth.value_or(described.bandwidth), values.latency.value_or(described.latency)});
     }
   }
 }
@@ -128,14 +140,18 @@ std::vector<LinkEvent> read_events(const FileBuild& build, const config::Cursor&
   for (std::size_t i = 0; i < events.size(); ++i) {
     const config::Cursor at = events.item(i);
     const auto spec = config::read_spec<EventSpec>(at);
-    if (!spec.bandwidth && !spec.latency && !spec.state) at.fail("expected a change: bandwidth, latency or state");
+    if (!spec.bandwidth && !spec.latency && !spec.state) {
+      at.fail("expected a change: bandwidth, latency or state");
+    }
     for (const LinkId link : select_links(build, index, PatternText::of_value(at.at("link")))) {
       changes.push_back(event_of(spec, link));
       if (spec.lasts) changes.push_back(end_of(spec, link, build.draft.graph.link(link)));
       if (changes.size() > kMaxEvents) at.fail(fmt::format("more than {} changes of links", kMaxEvents));
     }
   }
-  std::ranges::stable_sort(changes, [](const LinkEvent& x, const LinkEvent& y) { return std::tie(x.at, x.link) < std::tie(y.at, y.link); });
+  std::ranges::stable_sort(changes, [](const LinkEvent& x, const LinkEvent& y) {
+    return std::tie(x.at, x.link) < std::tie(y.at, y.link);
+  });
   return changes;
 }
 
@@ -145,8 +161,11 @@ std::vector<LinkJitter> read_jitter(const FileBuild& build, const config::Cursor
   const LinkIndex index{build.draft.graph};
   std::map<LinkId, Duration> amplitudes;  // A later pattern replaces what an earlier, wider one said.
   for (const config::Entry& entry : jitter.node().entries) {
-    const auto amplitude = config::Codec<Duration>::read(jitter.at(entry.key), config::Rule{.positive = true});
-    for (const LinkId link : select_links(build, index, PatternText::of_key(jitter, entry))) amplitudes[link] = amplitude;
+    const auto amplitude =
+        config::Codec<Duration>::read(jitter.at(entry.key), config::Rule{.positive = true});
+    for (const LinkId link : select_links(build, index, PatternText::of_key(jitter, entry))) {
+      amplitudes[link] = amplitude;
+    }
   }
   std::vector<LinkJitter> result;
   for (const auto& [link, amplitude] : amplitudes) result.push_back({link, amplitude});

@@ -5,7 +5,8 @@
 
 namespace orrery::topology {
 
-DeviceTable::DeviceTable(const Section& section, const Catalog& catalog) : section_{section}, catalog_{catalog} {
+DeviceTable::DeviceTable(const Section& section, const Catalog& catalog)
+    : section_{section}, catalog_{catalog} {
   if (section_) section_->expect_mapping();
 }
 
@@ -32,7 +33,8 @@ DeviceSpec DeviceTable::get(const std::string& name, const config::Cursor& at, i
   return fields;
 }
 
-std::uint32_t DeviceTable::index_of(const std::string& name, const config::Cursor& at, std::vector<DeviceSpec>& kinds) {
+std::uint32_t DeviceTable::index_of(const std::string& name, const config::Cursor& at,
+                                    std::vector<DeviceSpec>& kinds) {
   const auto [found, is_new] = known_.emplace(name, static_cast<std::uint32_t>(kinds.size()));
   if (is_new) kinds.push_back(name.empty() ? DeviceSpec{} : get(name, at));
   return found->second;

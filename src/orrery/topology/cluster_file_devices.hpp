@@ -18,7 +18,8 @@ class DeviceTable {
   DeviceTable(const Section& section, const Catalog& catalog);
 
   /// Index of the kind called `name` in `kinds`, which grows when it is new. "" is a device that says nothing.
-  [[nodiscard]] std::uint32_t index_of(const std::string& name, const config::Cursor& at, std::vector<DeviceSpec>& kinds);
+  [[nodiscard]] std::uint32_t index_of(const std::string& name, const config::Cursor& at,
+                                       std::vector<DeviceSpec>& kinds);
   [[nodiscard]] DeviceSpec get(const std::string& name, const config::Cursor& at, int depth = 0) const;
 
  private:

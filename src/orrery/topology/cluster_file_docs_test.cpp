@@ -70,7 +70,9 @@ TEST(ClusterDocs, EveryFieldIsExplained) {
 
 TEST(ClusterDocs, EveryExampleLoads) {
   std::vector<fs::path> examples;
-  for (const fs::directory_entry& entry : fs::directory_iterator{tree() / "examples" / "clusters"}) examples.push_back(entry.path());
+  for (const fs::directory_entry& entry : fs::directory_iterator{tree() / "examples" / "clusters"}) {
+    examples.push_back(entry.path());
+  }
   std::ranges::sort(examples);
   EXPECT_FALSE(examples.empty());
   for (const fs::path& example : examples) {

@@ -8,8 +8,9 @@ namespace {
 
 void add_cable(FileBuild& build, NodeId a, NodeId b, const CableSpec& spec, const PatternText& text) {
   if (a == b) {
-    text.fail(fmt::format("this links {} to itself; to join nodes among themselves give one pattern and `shape`",
-                          build.draft.graph.name(a)));
+    text.fail(
+        fmt::format("this links {} to itself; to join nodes among themselves give one pattern and `shape`",
+                    build.draft.graph.name(a)));
   }
   const bool is_half = spec.duplex == "half";
   for (std::int64_t cable = 0; cable < spec.count; ++cable) {
@@ -18,8 +19,8 @@ void add_cable(FileBuild& build, NodeId a, NodeId b, const CableSpec& spec, cons
     }
     const LinkId forward = build.draft.graph.connect(a, b, {spec.bandwidth, spec.latency}, is_half);
     if (spec.back_bandwidth || spec.back_latency) {
-      build.draft.graph.set_link(LinkId{forward.index() + 1},
-                                 {spec.back_bandwidth.value_or(spec.bandwidth), spec.back_latency.value_or(spec.latency)});
+      build.draft.graph.set_link(LinkId{forward.index() + 1}, {spec.back_bandwidth.value_or(spec.bandwidth),
+                                                               spec.back_latency.value_or(spec.latency)});
     }
   }
 }
@@ -27,7 +28,9 @@ void add_cable(FileBuild& build, NodeId a, NodeId b, const CableSpec& spec, cons
 /// "A - B": every match of A with every match of B.
 void add_between(FileBuild& build, NameTree::Place root, const CableSpec& spec, const PatternText& text) {
   const LinkPattern pattern = parse_link_pattern(text);
-  if (pattern.is_one_way) text.fail("a cable has two ways; write 'A - B' and give back_bandwidth where they differ");
+  if (pattern.is_one_way) {
+    text.fail("a cable has two ways; write 'A - B' and give back_bandwidth where they differ");
+  }
   if (spec.shape) text.fail("`shape` is for one pattern without a dash");
   for (const NameTree::Match& left : build.names.select(root, pattern.left, text)) {
     const NodeId a = build.names.node_at(left.place, text);
@@ -38,8 +41,11 @@ void add_between(FileBuild& build, NameTree::Place root, const CableSpec& spec, 
 }
 
 /// One pattern: its nodes among themselves.
-void add_among(FileBuild& build, NameTree::Place root, const CableSpec& spec, const config::Cursor& at, const PatternText& text) {
-  if (!spec.shape) text.fail("expected two ends, 'A - B' with blanks around the dash, or `shape` for one pattern");
+void add_among(FileBuild& build, NameTree::Place root, const CableSpec& spec, const config::Cursor& at,
+               const PatternText& text) {
+  if (!spec.shape) {
+    text.fail("expected two ends, 'A - B' with blanks around the dash, or `shape` for one pattern");
+  }
   std::vector<NodeId> nodes;
   for (const NameTree::Match& match : build.names.select(root, parse_node_pattern(text, text.text), text)) {
     nodes.push_back(build.names.node_at(match.place, text));
@@ -47,7 +53,9 @@ void add_among(FileBuild& build, NameTree::Place root, const CableSpec& spec, co
   if (nodes.size() < 2) text.fail("one node cannot be joined to itself; expected a pattern of two or more");
   if (*spec.shape == "full") {
     const auto count = static_cast<double>(nodes.size());
-    expect_size(at, 0, static_cast<double>(build.draft.graph.edge_count()) + count * (count - 1) / 2 * static_cast<double>(spec.count));
+    expect_size(at, 0,
+                static_cast<double>(build.draft.graph.edge_count()) +
+                    count * (count - 1) / 2 * static_cast<double>(spec.count));
     for (std::size_t a = 0; a < nodes.size(); ++a) {
       for (std::size_t b = a + 1; b < nodes.size(); ++b) add_cable(build, nodes[a], nodes[b], spec, text);
     }
@@ -57,7 +65,8 @@ void add_among(FileBuild& build, NameTree::Place root, const CableSpec& spec, co
   if (*spec.shape == "ring" && nodes.size() > 2) add_cable(build, nodes.back(), nodes.front(), spec, text);
 }
 
-void add_pattern(FileBuild& build, NameTree::Place root, const CableSpec& spec, const config::Cursor& at, const PatternText& text) {
+void add_pattern(FileBuild& build, NameTree::Place root, const CableSpec& spec, const config::Cursor& at,
+                 const PatternText& text) {
   if (spec.duplex == "half" && (spec.back_bandwidth || spec.back_latency)) {
     at.fail("a half-duplex cable has one set of values for both directions");
   }
@@ -72,7 +81,8 @@ void add_pattern(FileBuild& build, NameTree::Place root, const CableSpec& spec, 
 
 void expect_pattern_keys(const config::Cursor& at) {
   if (at.node().entries.size() > kMaxPatternKeys) {
-    at.fail(fmt::format("more than {} keys in one mapping; write a list, or fewer and wider patterns", kMaxPatternKeys));
+    at.fail(fmt::format("more than {} keys in one mapping; write a list, or fewer and wider patterns",
+                        kMaxPatternKeys));
   }
 }
 

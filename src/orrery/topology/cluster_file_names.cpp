@@ -68,14 +68,16 @@ void NameTree::extend(const Match& match, const Segment& segment, const PatternT
   const Child* child = find_child(match.place, segment.name);
   if (child == nullptr) {
     const std::vector<std::string> names = child_names(match.place);
-    text.fail(names.empty() ? fmt::format("there is no '{}' here", segment.name)
-                            : fmt::format("there is no '{}'; expected one of: {}", segment.name, join(names, ", ")),
+    text.fail(names.empty()
+                  ? fmt::format("there is no '{}' here", segment.name)
+                  : fmt::format("there is no '{}'; expected one of: {}", segment.name, join(names, ", ")),
               nearest_name(segment.name, names));
   }
   const auto count = static_cast<std::int64_t>(child->by_index.size());
   const auto take = [&](std::int64_t index, char variable) {
     if (index < 0 || index >= count || child->by_index[static_cast<std::size_t>(index)] == kRoot) {
-      text.fail(fmt::format("'{}[{}]' does not exist; there are {}, counted from 0", segment.name, index, count));
+      text.fail(
+          fmt::format("'{}[{}]' does not exist; there are {}, counted from 0", segment.name, index, count));
     }
     Match next{child->by_index[static_cast<std::size_t>(index)], match.bindings};
     if (variable != '\0' && !next.bindings.bind(variable, index)) {
@@ -87,7 +89,9 @@ void NameTree::extend(const Match& match, const Segment& segment, const PatternT
     const std::int64_t bound = match.bindings.value(variable);
     if (bound >= 0) return take(segment.index.evaluate(bound), '\0');
     if (!defines) text.fail(fmt::format("variable '{}' does not stand on the left side", variable));
-    if (!segment.index.steps.empty()) text.fail("arithmetic is for the right side; here the variable must stand alone");
+    if (!segment.index.steps.empty()) {
+      text.fail("arithmetic is for the right side; here the variable must stand alone");
+    }
     for (std::int64_t index = 0; index < count; ++index) take(index, variable);
     return;
   }
@@ -106,6 +110,7 @@ std::vector<NameTree::Match> NameTree::select(Place root, const NodePattern& pat
     std::vector<Match> next;
     for (const Match& match : matches) extend(match, segment, text, bound == nullptr, next);
     matches = std::move(next);
+    charge(matches.size(), text);
   }
   return matches;
 }
@@ -113,12 +118,13 @@ std::vector<NameTree::Match> NameTree::select(Place root, const NodePattern& pat
 NodeId NameTree::node_at(Place place, const PatternText& text) const {
   const NodeId node = places_[place].node;
   if (!node.is_valid()) {
-    text.fail(fmt::format("this names a group of nodes; name one of its parts: {}", join(child_names(place), ", ")));
+    text.fail(fmt::format("this names a group of nodes; name one of its parts: {}",
+                          join(child_names(place), ", ")));
   }
   return node;
 }
 
-std::vector<NodeId> NameTree::nodes_below(Place place) const {
+std::vector<NodeId> NameTree::nodes_below(Place place, const PatternText& text) const {
   std::vector<NodeId> nodes;
   std::vector<Place> open{place};
   while (!open.empty()) {
@@ -131,7 +137,16 @@ std::vector<NodeId> NameTree::nodes_below(Place place) const {
       }
     }
   }
+  charge(nodes.size(), text);
   return nodes;
+}
+
+void NameTree::charge(std::size_t places, const PatternText& text) const {
+  constexpr std::size_t kMostPlaces = 100'000'000;
+  charged_ += places;
+  if (charged_ > kMostPlaces) {
+    text.fail(fmt::format("the patterns up to here name more than {} nodes, counted each time", kMostPlaces));
+  }
 }
 
 }  // namespace orrery::topology

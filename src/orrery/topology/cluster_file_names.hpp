@@ -42,7 +42,9 @@ class NameTree {
   /// add() along the whole path of a graph's node name.
   void add_path(std::string_view path, NodeId node);
   void set_node(Place place, NodeId node) { places_[place].node = node; }
-  [[nodiscard]] bool has(Place parent, std::string_view name) const { return find_child(parent, name) != nullptr; }
+  [[nodiscard]] bool has(Place parent, std::string_view name) const {
+    return find_child(parent, name) != nullptr;
+  }
 
   /// Places under `root` that match, in order of their indices. Errors when a name or index does not exist.
   /// Variables run over all, except on the right of a link, where they have the left side's values (`bound`).
@@ -51,7 +53,7 @@ class NameTree {
   /// The node at `place`; errors when it is a container.
   [[nodiscard]] NodeId node_at(Place place, const PatternText& text) const;
   /// The nodes at and below `place`, in order.
-  [[nodiscard]] std::vector<NodeId> nodes_below(Place place) const;
+  [[nodiscard]] std::vector<NodeId> nodes_below(Place place, const PatternText& text) const;
 
  private:
   struct Child {
@@ -67,7 +69,11 @@ class NameTree {
   void extend(const Match& match, const Segment& segment, const PatternText& text, bool defines,
               std::vector<Match>& matches) const;
 
+  /// Errors when the patterns of a file have named more than any real one does: a few bytes must not buy hours.
+  void charge(std::size_t places, const PatternText& text) const;
+
   std::vector<Vertex> places_{1};
+  mutable std::size_t charged_ = 0;  // The one thing a lookup changes.
 };
 
 }  // namespace orrery::topology

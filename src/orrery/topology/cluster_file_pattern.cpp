@@ -88,7 +88,9 @@ class PatternParser {
     std::string digits;
     while (!rest_.empty() && is_digit(rest_.front())) digits += take();
     const auto value = parse_integer(digits);
-    if (!value || *value > kMaxNodes) fail(fmt::format("expected an index from 0 to {}, *, or a variable such as i", kMaxNodes));
+    if (!value || *value > kMaxNodes) {
+      fail(fmt::format("expected an index from 0 to {}, *, or a variable such as i", kMaxNodes));
+    }
     return *value;
   }
 
@@ -113,7 +115,12 @@ class PatternParser {
 }  // namespace
 
 void PatternText::fail(const std::string& expected, const std::string& nearest) const {
-  throw InputError{{.source = source, .position = position, .field = field, .value = text, .expected = expected, .nearest = nearest}};
+  throw InputError{{.source = source,
+                    .position = position,
+                    .field = field,
+                    .value = text,
+                    .expected = expected,
+                    .nearest = nearest}};
 }
 
 PatternText PatternText::of_value(const config::Cursor& at) {
@@ -127,11 +134,21 @@ PatternText PatternText::of_key(const config::Cursor& at, const config::Entry& e
 std::int64_t IndexSelector::evaluate(std::int64_t value) const {
   for (const IndexStep& step : steps) {
     switch (step.operation) {
-      case '+': value += step.operand; break;
-      case '-': value -= step.operand; break;
-      case '*': value *= step.operand; break;
-      case '/': value = div_floor(value, step.operand); break;
-      default: value -= div_floor(value, step.operand) * step.operand; break;
+      case '+':
+        value += step.operand;
+        break;
+      case '-':
+        value -= step.operand;
+        break;
+      case '*':
+        value *= step.operand;
+        break;
+      case '/':
+        value = div_floor(value, step.operand);
+        break;
+      default:
+        value -= div_floor(value, step.operand) * step.operand;
+        break;
     }
     // Both bounds are far outside any index, and far inside what the next product can hold.
     if (value > kMaxNodes || value < -kMaxNodes) return -1;
@@ -139,7 +156,9 @@ std::int64_t IndexSelector::evaluate(std::int64_t value) const {
   return value;
 }
 
-NodePattern parse_node_pattern(const PatternText& text, std::string_view part) { return PatternParser{text, part}.nodes(); }
+NodePattern parse_node_pattern(const PatternText& text, std::string_view part) {
+  return PatternParser{text, part}.nodes();
+}
 
 bool is_link_pattern(std::string_view text) {
   return text.find(kBoth) != std::string_view::npos || text.find(kOneWay) != std::string_view::npos;

@@ -94,7 +94,8 @@ struct CableSpec {
     field("bandwidth", &CableSpec::bandwidth, "Per direction; of both together when half duplex.",
           Rule{.required = true, .positive = true});
     field("latency", &CableSpec::latency, "Per direction.", Rule{.required = true});
-    field("back_bandwidth", &CableSpec::back_bandwidth, "From right to left; absent = bandwidth.", Rule{.positive = true});
+    field("back_bandwidth", &CableSpec::back_bandwidth, "From right to left; absent = bandwidth.",
+          Rule{.positive = true});
     field("back_latency", &CableSpec::back_latency, "From right to left; absent = latency.");
     field("duplex", &CableSpec::duplex, "Whether the two directions share the bandwidth.",
           Rule{.choices = {"full", "half"}});
@@ -109,7 +110,8 @@ struct CableItem : CableSpec {
   std::string between;
   template <class Visitor>
   static void fields(Visitor&& field) {
-    field("between", &CableItem::between, "Pattern, e.g. host[*].nic[i] - leaf[i].", config::Rule{.required = true});
+    field("between", &CableItem::between, "Pattern, e.g. host[*].nic[i] - leaf[i].",
+          config::Rule{.required = true});
     CableSpec::fields(field);
   }
 };
@@ -137,7 +139,8 @@ struct EventSpec : LinkOverride {
     field("at", &EventSpec::at, "When.", Rule{.required = true});
     field("link", &EventSpec::link, "Pattern of links.", Rule{.required = true});
     LinkOverride::fields(field);
-    field("state", &EventSpec::state, "down: no bytes pass; up: they do again.", Rule{.choices = {"up", "down"}});
+    field("state", &EventSpec::state, "down: no bytes pass; up: they do again.",
+          Rule{.choices = {"up", "down"}});
     field("for", &EventSpec::lasts, "After this the link is up and as described again; absent = for good.",
           Rule{.positive = true});
   }

@@ -92,7 +92,10 @@ nodes:
   rack:
     count: 2
     nodes:
-      host: {count: 2, nodes: {gpu: {count: 2}, hub: {kind: switch}}, links: {"gpu[*] - hub": {bandwidth: 1Gbps, latency: 1us}}}
+      host:
+        count: 2
+        nodes: {gpu: {count: 2}, hub: {kind: switch}}
+        links: {"gpu[*] - hub": {bandwidth: 1Gbps, latency: 1us}}
       tor: {kind: switch}
     links:
       host[*].hub - tor: {bandwidth: 1Gbps, latency: 1us}
@@ -102,12 +105,15 @@ links:
   EXPECT_EQ(cluster.graph.component_count(), 1U);
   EXPECT_EQ(cluster.ranks.size(), 8U);
   EXPECT_EQ(cluster.graph.name(cluster.ranks[7]), "rack[1].host[1].gpu[1]");
-  EXPECT_EQ(cluster.node_group[cluster.ranks[7].index()], "rack[1].host[1]");
+  EXPECT_EQ(cluster.node_group[cluster.ranks[7].index()], "rack[1]/host[1]");
 }
 
 TEST(ClusterFile, ShapesOfOnePattern) {
   const auto edges = [](const char* shape) {
-    return read(fmt::format("nodes: {{g: {{count: 5}}}}\nlinks: {{'g[*]': {{shape: {}, bandwidth: 1Gbps, latency: 1us}}}}", shape)).graph.edge_count();
+    return read(fmt::format("nodes: {{g: {{count: 5}}}}\nlinks: {{'g[*]': {{shape: {}, bandwidth: 1Gbps, "
+                            "latency: 1us}}}}",
+                            shape))
+        .graph.edge_count();
   };
   EXPECT_EQ(edges("full"), 10U);
   EXPECT_EQ(edges("ring"), 5U);
@@ -115,19 +121,25 @@ TEST(ClusterFile, ShapesOfOnePattern) {
 }
 
 TEST(ClusterFile, ArithmeticRunsFromLeftToRight) {
-  const Cluster cluster = read("nodes: {g: {count: 8}}\nlinks: {'g[i] - g[i+1%8]': {bandwidth: 1Gbps, latency: 1us}}");
+  const Cluster cluster =
+      read("nodes: {g: {count: 8}}\nlinks: {'g[i] - g[i+1%8]': {bandwidth: 1Gbps, latency: 1us}}");
   EXPECT_EQ(cluster.graph.edge_count(), 8U);
   EXPECT_TRUE(link_between(cluster, "g[7]", "g[0]").is_valid());
 }
 
 TEST(ClusterFile, TheTwoDirectionsMayDiffer) {
-  const Cluster cluster = read("nodes: {a: , b: }\nlinks: {a - b: {bandwidth: 20Mbps, back_bandwidth: 200Mbps, latency: 5ms}}");
-  EXPECT_EQ(cluster.graph.link(link_between(cluster, "a[0]", "b[0]")).bandwidth, Bandwidth::bits_per_second(20'000'000));
-  EXPECT_EQ(cluster.graph.link(link_between(cluster, "b[0]", "a[0]")).bandwidth, Bandwidth::bits_per_second(200'000'000));
+  const Cluster cluster =
+      read("nodes: {a: , b: }\nlinks: {a - b: {bandwidth: 20Mbps, back_bandwidth: 200Mbps, latency: 5ms}}");
+  EXPECT_EQ(cluster.graph.link(link_between(cluster, "a[0]", "b[0]")).bandwidth,
+            Bandwidth::bits_per_second(20'000'000));
+  EXPECT_EQ(cluster.graph.link(link_between(cluster, "b[0]", "a[0]")).bandwidth,
+            Bandwidth::bits_per_second(200'000'000));
 }
 
 TEST(ClusterFile, SeveralKindsOfCableBetweenTheSameNodes) {
-  const Cluster cluster = read("nodes: {a: , b: }\nlinks: {a - b: [{bandwidth: 1Gbps, latency: 1us}, {bandwidth: 2Gbps, latency: 1us, count: 3}]}");
+  const Cluster cluster = read(
+      "nodes: {a: , b: }\nlinks: {a - b: [{bandwidth: 1Gbps, latency: 1us}, {bandwidth: 2Gbps, latency: 1us, "
+      "count: 3}]}");
   EXPECT_EQ(cluster.graph.edge_count(), 4U);
 }
 
@@ -143,20 +155,24 @@ overrides:
   EXPECT_EQ(cluster.devices[2].memory, cluster.devices[0].memory);
   EXPECT_EQ(cluster.devices[2].name, "jetson_orin");
   for (const auto& [from, to] : {std::pair{"jetson[2]", "ap[0]"}, std::pair{"ap[0]", "jetson[2]"}}) {
-    EXPECT_EQ(cluster.graph.link(link_between(cluster, from, to)).bandwidth, Bandwidth::bits_per_second(100'000'000));
+    EXPECT_EQ(cluster.graph.link(link_between(cluster, from, to)).bandwidth,
+              Bandwidth::bits_per_second(100'000'000));
   }
   EXPECT_EQ(cluster.graph.link(link_between(cluster, "ap[0]", "jetson[0]")).latency, Duration{1'000'000'000});
   EXPECT_EQ(cluster.graph.link(link_between(cluster, "jetson[0]", "ap[0]")).latency, Duration{50'000'000});
 }
 
 TEST(ClusterFile, PlacementByRule) {
-  const std::string hosts = "nodes: {host: {count: 2, nodes: {gpu: {count: 2}, s: {kind: switch}}, links: {'gpu[*] - s': {bandwidth: 1Gbps, latency: 1us}}}}\n";
+  const std::string hosts =
+      "nodes: {host: {count: 2, nodes: {gpu: {count: 2}, s: {kind: switch}}, links: {'gpu[*] - s': "
+      "{bandwidth: 1Gbps, latency: 1us}}}}\n";
   EXPECT_THAT(rank_names(read(hosts + "ranks: {by: rail}")),
               ElementsAre("host[0].gpu[0]", "host[1].gpu[0]", "host[0].gpu[1]", "host[1].gpu[1]"));
   EXPECT_THAT(rank_names(read(hosts + "ranks: {per_device: 2, on: 'host[1]'}")),
               ElementsAre("host[1].gpu[0]", "host[1].gpu[0]", "host[1].gpu[1]", "host[1].gpu[1]"));
-  EXPECT_THAT(rank_names(read(hosts + "ranks: {by: round_robin, per_device: 2, on: 'host[1].gpu[*]', count: 3}")),
-              ElementsAre("host[1].gpu[0]", "host[1].gpu[1]", "host[1].gpu[0]"));
+  EXPECT_THAT(
+      rank_names(read(hosts + "ranks: {by: round_robin, per_device: 2, on: 'host[1].gpu[*]', count: 3}")),
+      ElementsAre("host[1].gpu[0]", "host[1].gpu[1]", "host[1].gpu[0]"));
   EXPECT_THAT(rank_names(read(hosts + "ranks: ['host[1].gpu[1]', 'host[0]', 'host[1].gpu[1]']")),
               ElementsAre("host[1].gpu[1]", "host[0].gpu[0]", "host[0].gpu[1]", "host[1].gpu[1]"));
 }
@@ -173,7 +189,8 @@ ranks: {by: host}
 }
 
 TEST(ClusterFile, GroupsStandBeforeTheHost) {
-  const Cluster cluster = read(std::string{kHosts} + "groups: {'rack[0]': 'host[0:2]', 'rack[1]': 'host[2]'}\n");
+  const Cluster cluster =
+      read(std::string{kHosts} + "groups: {'rack[0]': 'host[0:2]', 'rack[1]': 'host[2]'}\n");
   EXPECT_EQ(cluster.node_group[cluster.graph.find("host[1].gpu[0]").index()], "rack[0]/host[1]");
   EXPECT_EQ(cluster.node_group[cluster.graph.find("leaf[0]").index()], "");
 }

@@ -10,13 +10,20 @@ namespace orrery::topology {
 
 std::string_view to_text(NodeKind kind) {
   switch (kind) {
-    case NodeKind::kDevice: return "device";
-    case NodeKind::kSwitch: return "switch";
-    case NodeKind::kNic: return "nic";
-    case NodeKind::kCpu: return "cpu";
-    case NodeKind::kMemory: return "memory";
-    case NodeKind::kPort: return "port";
-    case NodeKind::kOther: return "other";
+    case NodeKind::kDevice:
+      return "device";
+    case NodeKind::kSwitch:
+      return "switch";
+    case NodeKind::kNic:
+      return "nic";
+    case NodeKind::kCpu:
+      return "cpu";
+    case NodeKind::kMemory:
+      return "memory";
+    case NodeKind::kPort:
+      return "port";
+    case NodeKind::kOther:
+      return "other";
   }
   return "other";
 }
@@ -65,9 +72,9 @@ void Graph::finish() {
     hops_[next[edge.b.index()]++] = {edge.a, edge.backward};
   }
   for (std::size_t node = 0; node < node_count(); ++node) {
-    std::sort(hops_.begin() + first_hop_[node], hops_.begin() + first_hop_[node + 1], [](const Hop& x, const Hop& y) {
-      return std::pair{x.target, x.link} < std::pair{y.target, y.link};
-    });
+    std::sort(
+        hops_.begin() + first_hop_[node], hops_.begin() + first_hop_[node + 1],
+        [](const Hop& x, const Hop& y) { return std::pair{x.target, x.link} < std::pair{y.target, y.link}; });
   }
 }
 

@@ -42,13 +42,14 @@ Cluster from_file(const std::string& path, const LoadOptions& options) {
   std::vector<std::string> known = presets;
   known.insert(known.end(), generators.begin(), generators.end());
   const std::string head = text.substr(0, text.find(':'));
-  throw InputError{{.source = options.source,
-                    .position = {},
-                    .field = {},
-                    .value = text,
-                    .expected = fmt::format("file not found, and no preset ({}) or generator ({}) of that name",
-                                            join(presets, ", "), join(generators, ", ")),
-                    .nearest = nearest_name(head, known)}};
+  throw InputError{
+      {.source = options.source,
+       .position = {},
+       .field = {},
+       .value = text,
+       .expected = fmt::format("file not found, and no preset ({}) or generator ({}) of that name",
+                               join(presets, ", "), join(generators, ", ")),
+       .nearest = nearest_name(head, known)}};
 }
 
 }  // namespace
@@ -56,7 +57,9 @@ Cluster from_file(const std::string& path, const LoadOptions& options) {
 Cluster load_cluster(const std::string& text, const LoadOptions& options) {
   const std::string head{trim(std::string_view{text}.substr(0, text.find(':')))};
   const Generator* generator = options.generators.find(head);
-  if (generator != nullptr && text.find(':') != std::string::npos) return from_generator(*generator, text, options);
+  if (generator != nullptr && text.find(':') != std::string::npos) {
+    return from_generator(*generator, text, options);
+  }
   std::error_code ignored;
   if (std::filesystem::exists(text, ignored)) return from_file(text, options);
   if (generator != nullptr) return from_generator(*generator, text, options);

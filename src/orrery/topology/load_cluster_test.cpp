@@ -47,7 +47,9 @@ TEST(LoadCluster, GeneratorInOneLine) {
 }
 
 TEST(LoadCluster, NativeFile) {
-  const TemporaryFile file{"orrery_two.yaml", "nodes: {a: {count: 2}}\nlinks: {'a[0] - a[1]': {bandwidth: 1Gbps, latency: 1us}}\n"};
+  const TemporaryFile file{
+      "orrery_two.yaml",
+      "nodes: {a: {count: 2}}\nlinks: {'a[0] - a[1]': {bandwidth: 1Gbps, latency: 1us}}\n"};
   const Cluster cluster = load_cluster(file.path());
   EXPECT_EQ(cluster.name, "orrery_two");
   EXPECT_EQ(cluster.ranks.size(), 2U);
@@ -67,7 +69,10 @@ devices:
 links: [{name: eth}]
 instances: [{name: host, device: server, count: 2}]
 edges:
-- {ep1: {instance: 'host[0]', component: 'port[0]'}, ep2: {instance: 'host[1]', component: 'port[0]'}, scheme: one2one, link: eth}
+- ep1: {instance: 'host[0]', component: 'port[0]'}
+  ep2: {instance: 'host[1]', component: 'port[0]'}
+  scheme: one2one
+  link: eth
 )"};
   const std::string error = error_of(file.path());
   EXPECT_THAT(error, testing::Not(HasSubstr("unknown key"))) << "read as a native file";
@@ -78,8 +83,8 @@ TEST(LoadCluster, PresetByName) { EXPECT_EQ(load_cluster("jetson-lan").ranks.siz
 TEST(LoadCluster, NamesTheNearestWhenNothingFits) {
   EXPECT_THAT(error_of("stra:hosts=4"), HasSubstr("did you mean 'star'?"));
   EXPECT_THAT(error_of("hgx-h10"), HasSubstr("did you mean 'hgx-h100'?"));
-  EXPECT_THAT(error_of("nowhere.yaml"),
-              AllOf(HasSubstr("--cluster: 'nowhere.yaml': file not found"), HasSubstr("rail_optimized"), HasSubstr("laptop")));
+  EXPECT_THAT(error_of("nowhere.yaml"), AllOf(HasSubstr("--cluster: 'nowhere.yaml': file not found"),
+                                              HasSubstr("rail_optimized"), HasSubstr("laptop")));
   EXPECT_THAT(error_of(""), HasSubstr("file not found"));
 }
 
@@ -100,8 +105,12 @@ TEST(LoadCluster, OptionsNameTheSourceAndTheCatalogue) {
 /// Goal: sizes that real machines have are built at once. The bound is ten times what was measured.
 TEST(LoadCluster, SixteenThousandGpusAreBuiltAtOnce) {
   const auto begin = std::chrono::steady_clock::now();
-  EXPECT_EQ(load_cluster("rail_optimized:hosts=2048,nvlink_bandwidth=450GBps,nvlink_latency=155ns,nic_bandwidth=400Gbps,"
-                         "nic_latency=500ns").ranks.size(), 16'384U);
+  EXPECT_EQ(
+      load_cluster(
+          "rail_optimized:hosts=2048,nvlink_bandwidth=450GBps,nvlink_latency=155ns,nic_bandwidth=400Gbps,"
+          "nic_latency=500ns")
+          .ranks.size(),
+      16'384U);
   EXPECT_EQ(load_cluster("fattree:k=32,bandwidth=400Gbps,latency=500ns").ranks.size(), 8'192U);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds{500});
 }

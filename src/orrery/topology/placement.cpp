@@ -46,7 +46,9 @@ std::vector<std::uint32_t> order_ranks(const Draft& draft, const PlacementSpec& 
   if (allowed.empty()) at.fail("there is no device to place a rank on");
   const std::int64_t per_device = spec.per_device.value_or(draft.ranks_per_device);
   const std::int64_t ranks = static_cast<std::int64_t>(allowed.size()) * per_device;
-  if (ranks > kMaxRanks) at.fail(fmt::format("this makes {} ranks; at most {} are accepted", ranks, kMaxRanks));
+  if (ranks > kMaxRanks) {
+    at.fail(fmt::format("this makes {} ranks; at most {} are accepted", ranks, kMaxRanks));
+  }
 
   std::vector<std::size_t> order(allowed.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -67,7 +69,8 @@ std::vector<std::uint32_t> order_ranks(const Draft& draft, const PlacementSpec& 
   }
   if (spec.count) {
     if (*spec.count > ranks) {
-      at.at("count").fail(fmt::format("expected at most {}: {} devices with {} each", ranks, allowed.size(), per_device));
+      at.at("count").fail(
+          fmt::format("expected at most {}: {} devices with {} each", ranks, allowed.size(), per_device));
     }
     placed.resize(static_cast<std::size_t>(*spec.count));
   }
@@ -94,7 +97,9 @@ Cluster finish_cluster(Draft draft, std::string name, const std::vector<std::uin
     cluster.node_group = std::move(draft.node_group);
   }
   const auto idle = std::ranges::count(is_used, false);
-  if (idle > 0) cluster.warnings.push_back(fmt::format("{} of {} devices hold no rank", idle, is_used.size()));
+  if (idle > 0) {
+    cluster.warnings.push_back(fmt::format("{} of {} devices hold no rank", idle, is_used.size()));
+  }
   const std::size_t parts = cluster.graph.component_count();
   if (parts > 1) cluster.warnings.push_back(fmt::format("the graph is in {} unconnected parts", parts));
   return cluster;

@@ -22,11 +22,13 @@ struct PlacementSpec {
   template <class Visitor>
   static void fields(Visitor&& field) {
     using config::Rule;
-    field("by", &PlacementSpec::by,
-          "device: in the order devices are described; host: host after host; rail: the first device of every "
-          "host, then the second; round_robin: one rank per device, then again.",
-          Rule{.choices = {"device", "host", "rail", "round_robin"}});
-    field("per_device", &PlacementSpec::per_device, "Ranks that share one device.", Rule{.min = 1, .max = 4096});
+    field(
+        "by", &PlacementSpec::by,
+        "device: in the order devices are described; host: host after host; rail: the first device of every "
+        "host, then the second; round_robin: one rank per device, then again.",
+        Rule{.choices = {"device", "host", "rail", "round_robin"}});
+    field("per_device", &PlacementSpec::per_device, "Ranks that share one device.",
+          Rule{.min = 1, .max = 4096});
     field("count", &PlacementSpec::count, "Keep only the first so many ranks.",
           Rule{.min = 1, .max = static_cast<double>(kMaxRanks)});
     field("on", &PlacementSpec::on, "Use only these devices, e.g. host[0:2].gpu[*].");
@@ -43,6 +45,7 @@ struct PlacementSpec {
 [[nodiscard]] std::vector<std::uint32_t> all_endpoints(const Draft& draft);
 
 /// Finishes the graph and seats the ranks. Unconnected parts and devices without a rank become warnings.
-[[nodiscard]] Cluster finish_cluster(Draft draft, std::string name, const std::vector<std::uint32_t>& endpoint_of_rank);
+[[nodiscard]] Cluster finish_cluster(Draft draft, std::string name,
+                                     const std::vector<std::uint32_t>& endpoint_of_rank);
 
 }  // namespace orrery::topology

@@ -51,7 +51,8 @@ Bundles bundle_links(const Graph& graph) {
     const bool is_half = edge.forward == edge.backward;
     const std::uint32_t a = stem_of_node[edge.a.index()];
     const std::uint32_t b = stem_of_node[edge.b.index()];
-    const Likeness likeness{a, b, forward.bandwidth, forward.latency, backward.bandwidth, backward.latency, is_half};
+    const Likeness likeness{
+        a, b, forward.bandwidth, forward.latency, backward.bandwidth, backward.latency, is_half};
     const auto [found, is_new] = known.emplace(likeness, static_cast<std::uint32_t>(bundles.all.size()));
     if (is_new) {
       bundles.all.push_back({.ends = fmt::format("{} - {}", *stem_names[a], *stem_names[b]),
@@ -71,9 +72,14 @@ Bundles bundle_links(const Graph& graph) {
 }
 
 std::string describe(const Bundle& bundle) {
-  std::string text = fmt::format("{} x {}, {}", grouped(bundle.count), rate_text(bundle.forward.bandwidth), to_text(bundle.forward.latency));
-  const bool is_uneven = bundle.forward.bandwidth != bundle.backward.bandwidth || bundle.forward.latency != bundle.backward.latency;
-  if (is_uneven) text += fmt::format(" (back {}, {})", rate_text(bundle.backward.bandwidth), to_text(bundle.backward.latency));
+  std::string text = fmt::format("{} x {}, {}", grouped(bundle.count), rate_text(bundle.forward.bandwidth),
+                                 to_text(bundle.forward.latency));
+  const bool is_uneven = bundle.forward.bandwidth != bundle.backward.bandwidth ||
+                         bundle.forward.latency != bundle.backward.latency;
+  if (is_uneven) {
+    text +=
+        fmt::format(" (back {}, {})", rate_text(bundle.backward.bandwidth), to_text(bundle.backward.latency));
+  }
   if (bundle.is_half_duplex) text += ", half duplex";
   if (bundle.per_pair > 1) text += fmt::format(", {} per pair", bundle.per_pair);
   return text;

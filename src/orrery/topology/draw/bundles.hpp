@@ -11,12 +11,12 @@
 namespace orrery::topology {
 
 struct Bundle {
-  std::string ends;           ///< "host.nic - leaf".
-  LinkSpec forward;           ///< From the first end to the second.
+  std::string ends;  ///< "host.nic - leaf".
+  LinkSpec forward;  ///< From the first end to the second.
   LinkSpec backward;
   bool is_half_duplex = false;
-  std::size_t count = 0;      ///< Cables.
-  std::size_t per_pair = 1;   ///< Most cables between two nodes.
+  std::size_t count = 0;     ///< Cables.
+  std::size_t per_pair = 1;  ///< Most cables between two nodes.
 };
 
 struct Bundles {

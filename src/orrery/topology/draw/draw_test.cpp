@@ -27,8 +27,10 @@ const std::vector<std::string>& clusters() {
       "mesh:dims=32x32,bandwidth=100Gbps,latency=500ns",
       "dragonfly:a=4,p=2,h=2,bandwidth=100Gbps,latency=500ns,global_latency=2us",
       "fattree:k=16,bandwidth=100Gbps,latency=500ns",
-      "fattree:k=8,gpus_per_host=8,local_bandwidth=450GBps,local_latency=155ns,bandwidth=100Gbps,latency=500ns",
-      "rail_optimized:hosts=128,nvlink_bandwidth=450GBps,nvlink_latency=155ns,nic_bandwidth=400Gbps,nic_latency=500ns",
+      "fattree:k=8,gpus_per_host=8,local_bandwidth=450GBps,local_latency=155ns,bandwidth=100Gbps,latency="
+      "500ns",
+      "rail_optimized:hosts=128,nvlink_bandwidth=450GBps,nvlink_latency=155ns,nic_bandwidth=400Gbps,nic_"
+      "latency=500ns",
       "hgx-h100",
       "hgx-h100x4",
       "mi300x-host",
@@ -44,7 +46,10 @@ class Drawn : public testing::TestWithParam<std::string> {};
 bool is_well_formed(const std::string& xml) {
   std::vector<std::string> open;
   for (std::size_t at = 0; at < xml.size(); ++at) {
-    if (xml[at] == '&' && xml.substr(at, 5) != "&amp;" && xml.substr(at, 4) != "&lt;" && xml.substr(at, 4) != "&gt;" && xml.substr(at, 6) != "&quot;") return false;
+    if (xml[at] == '&' && xml.substr(at, 5) != "&amp;" && xml.substr(at, 4) != "&lt;" &&
+        xml.substr(at, 4) != "&gt;" && xml.substr(at, 6) != "&quot;") {
+      return false;
+    }
     if (xml[at] != '<') continue;
     const std::size_t end = xml.find('>', at);
     if (end == std::string::npos) return false;
@@ -73,12 +78,14 @@ TEST_P(Drawn, IsWellFormedAndStable) {
 TEST_P(Drawn, NoMarkCoversAnother) {
   const Cluster cluster = load_cluster(GetParam());
   const Bundles bundles = bundle_links(cluster.graph);
-  for (const Picture& picture : {lay_out_grid(cluster, bundles), lay_out_circle(cluster, bundles), lay_out_tiers(cluster, bundles)}) {
+  for (const Picture& picture :
+       {lay_out_grid(cluster, bundles), lay_out_circle(cluster, bundles), lay_out_tiers(cluster, bundles)}) {
     for (std::size_t a = 0; a < picture.marks.size(); ++a) {
       for (std::size_t b = a + 1; b < picture.marks.size(); ++b) {
         const Picture::Mark& x = picture.marks[a];
         const Picture::Mark& y = picture.marks[b];
-        const bool apart = std::abs(x.y - y.y) >= kMarkHeight || std::abs(x.x - y.x) >= (x.width + y.width) / 2;
+        const bool apart =
+            std::abs(x.y - y.y) >= kMarkHeight || std::abs(x.x - y.x) >= (x.width + y.width) / 2;
         EXPECT_TRUE(apart) << cluster.graph.name(x.node) << " and " << cluster.graph.name(y.node);
       }
       EXPECT_GE(picture.marks[a].x - picture.marks[a].width / 2, 0);
@@ -130,7 +137,8 @@ TEST(Summary, SaysWhatThereIs) {
             "  links     8 cables\n"
             "            gpu - nvswitch: 8 x 450GB/s, 155ns\n"
             "  diameter  2 links between the two farthest ranks\n");
-  EXPECT_THAT(summarize(load_cluster("hgx-h100x4")), HasSubstr("leaf - spine: 256 x 400Gbps, 200ns, 8 per pair"));
+  EXPECT_THAT(summarize(load_cluster("hgx-h100x4")),
+              HasSubstr("leaf - spine: 256 x 400Gbps, 200ns, 8 per pair"));
 }
 
 }  // namespace

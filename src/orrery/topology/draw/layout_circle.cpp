@@ -10,7 +10,9 @@ namespace orrery::topology {
 
 std::string short_name(std::string_view name) {
   std::size_t begin = name.rfind('.');
-  const auto is_digit_after = [&] { return begin + 1 < name.size() && name[begin + 1] >= '0' && name[begin + 1] <= '9'; };
+  const auto is_digit_after = [&] {
+    return begin + 1 < name.size() && name[begin + 1] >= '0' && name[begin + 1] <= '9';
+  };
   while (begin != std::string_view::npos && begin > 0 && is_digit_after()) begin = name.rfind('.', begin - 1);
   return std::string{begin == std::string_view::npos ? name : name.substr(begin + 1)};
 }
@@ -26,16 +28,21 @@ Picture lay_out_circle(const Cluster& cluster, const Bundles& bundles) {
     if (graph.kind(NodeId{node}) != NodeKind::kDevice) return {};
   }
   double widest = 0;
-  for (std::size_t node = 0; node < count; ++node) widest = std::max(widest, mark_width(short_name(graph.name(NodeId{node}))));
-  const double radius = std::max(110.0, static_cast<double>(count) * (widest + kMarkGap) / (2 * std::numbers::pi));
+  for (std::size_t node = 0; node < count; ++node) {
+    widest = std::max(widest, mark_width(short_name(graph.name(NodeId{node}))));
+  }
+  const double radius =
+      std::max(110.0, static_cast<double>(count) * (widest + kMarkGap) / (2 * std::numbers::pi));
   Picture picture;
   picture.width = 2 * radius + widest;
   picture.height = 2 * radius + 3 * kMarkHeight;
   for (std::size_t node = 0; node < count; ++node) {
-    const double angle = 2 * std::numbers::pi * static_cast<double>(node) / static_cast<double>(count) - std::numbers::pi / 2;
+    const double angle =
+        2 * std::numbers::pi * static_cast<double>(node) / static_cast<double>(count) - std::numbers::pi / 2;
     std::string label = short_name(graph.name(NodeId{node}));
     const double width = mark_width(label);
-    picture.marks.push_back({NodeId{node}, picture.width / 2 + radius * std::cos(angle), picture.height / 2 + radius * std::sin(angle), width, std::move(label)});
+    picture.marks.push_back({NodeId{node}, picture.width / 2 + radius * std::cos(angle),
+                             picture.height / 2 + radius * std::sin(angle), width, std::move(label)});
   }
   picture.bundle_y.assign(bundles.all.size(), kMarkHeight);
   std::set<std::tuple<NodeId, NodeId, std::uint32_t>> drawn;

@@ -73,7 +73,8 @@ struct Axis {
     const auto found = std::ranges::find(shown, place);
     if (found == shown.end()) return std::nullopt;
     const auto slot = static_cast<double>(found - shown.begin());
-    return is_short && slot + 1 == static_cast<double>(shown.size()) ? slot + 1 : slot;  // One slot for the dots.
+    return is_short && slot + 1 == static_cast<double>(shown.size()) ? slot + 1
+                                                                     : slot;  // One slot for the dots.
   }
   [[nodiscard]] double slots() const { return static_cast<double>(shown.size()) + (is_short ? 1 : 0); }
 };
@@ -89,7 +90,12 @@ Axis axis_of(std::size_t size, std::size_t most) {
 class GridLayout {
  public:
   GridLayout(const Cluster& cluster, const Bundles& bundles, const Dims& dims)
-      : graph_{cluster.graph}, bundles_{bundles}, dims_{dims}, x_{axis_of(dims[0], 8)}, y_{axis_of(dims[1], 8)}, z_{axis_of(dims[2], 4)} {}
+      : graph_{cluster.graph},
+        bundles_{bundles},
+        dims_{dims},
+        x_{axis_of(dims[0], 8)},
+        y_{axis_of(dims[1], 8)},
+        z_{axis_of(dims[2], 4)} {}
 
   Picture make() {
     const std::string widest = short_name(graph_.name(NodeId{graph_.node_count() - 1}));
@@ -134,16 +140,26 @@ class GridLayout {
   void add_dots() {
     for (const std::size_t z : z_.shown) {
       if (const Spot at = *spot_of({0, 0, z}); dims_[2] > 1) {
-        picture_.frames.push_back({at.x - column_ / 2 - 6, at.y - kRowHeight / 2 - 4, plane_ - 22, y_.slots() * kRowHeight + 24, fmt::format("plane {}", z)});
+        picture_.frames.push_back({at.x - column_ / 2 - 6, at.y - kRowHeight / 2 - 4, plane_ - 22,
+                                   y_.slots() * kRowHeight + 24, fmt::format("plane {}", z)});
       }
       for (const std::size_t y : y_.shown) {
-        if (x_.is_short) picture_.mores.push_back({spot_of({dims_[0] - 1, y, z})->x - column_, spot_of({0, y, z})->y, y == 0 ? fmt::format("x{}", dims_[0]) : ""});
+        if (x_.is_short) {
+          picture_.mores.push_back({spot_of({dims_[0] - 1, y, z})->x - column_, spot_of({0, y, z})->y,
+                                    y == 0 ? fmt::format("x{}", dims_[0]) : ""});
+        }
       }
       for (const std::size_t x : x_.shown) {
-        if (y_.is_short) picture_.mores.push_back({spot_of({x, 0, z})->x, spot_of({x, dims_[1] - 1, z})->y - kRowHeight, x == 0 ? fmt::format("x{}", dims_[1]) : ""});
+        if (y_.is_short) {
+          picture_.mores.push_back({spot_of({x, 0, z})->x, spot_of({x, dims_[1] - 1, z})->y - kRowHeight,
+                                    x == 0 ? fmt::format("x{}", dims_[1]) : ""});
+        }
       }
     }
-    if (z_.is_short) picture_.mores.push_back({spot_of({0, 0, dims_[2] - 1})->x - plane_ / 2 - column_, picture_.height / 2, fmt::format("x{} planes", dims_[2])});
+    if (z_.is_short) {
+      picture_.mores.push_back({spot_of({0, 0, dims_[2] - 1})->x - plane_ / 2 - column_, picture_.height / 2,
+                                fmt::format("x{} planes", dims_[2])});
+    }
   }
 
   void add_lines() {
@@ -168,13 +184,17 @@ class GridLayout {
   /// The visible beginning of a cable that goes round to the other side.
   void add_stub(const Spot& at, std::size_t axis, double side, std::uint32_t bundle) {
     const double reach = side * (axis == 0 ? column_ / 2 + 4 : kMarkHeight / 2 + kStub - 6);
-    picture_.lines.push_back({bundle, at.x, at.y, at.x + (axis == 0 ? reach : 0), at.y + (axis == 1 ? reach : 0), 0, true});
+    picture_.lines.push_back(
+        {bundle, at.x, at.y, at.x + (axis == 0 ? reach : 0), at.y + (axis == 1 ? reach : 0), 0, true});
   }
 
   void add_notes() {
-    picture_.notes.push_back(dims_[2] > 1 ? fmt::format("grid of {} x {} x {}", dims_[0], dims_[1], dims_[2]) : fmt::format("grid of {} x {}", dims_[0], dims_[1]));
+    picture_.notes.push_back(dims_[2] > 1 ? fmt::format("grid of {} x {} x {}", dims_[0], dims_[1], dims_[2])
+                                          : fmt::format("grid of {} x {}", dims_[0], dims_[1]));
     if (has_wraps_) picture_.notes.emplace_back("dashed: the cable goes on at the other side");
-    if (dims_[2] > 1) picture_.notes.emplace_back("cables between planes join equal places and are not drawn");
+    if (dims_[2] > 1) {
+      picture_.notes.emplace_back("cables between planes join equal places and are not drawn");
+    }
   }
 
   const Graph& graph_;

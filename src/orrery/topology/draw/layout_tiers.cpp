@@ -75,7 +75,9 @@ class TierLayout {
   [[nodiscard]] int frame_depth(std::uint32_t index) const {
     int depth = 0;
     for (const OutlineRun& run : outline_.group_runs(index)) {
-      for (const std::uint32_t below : run.shown) depth = std::max(depth, frame_depth(below) + (outline_.is_framed(below) ? 1 : 0));
+      for (const std::uint32_t below : run.shown) {
+        depth = std::max(depth, frame_depth(below) + (outline_.is_framed(below) ? 1 : 0));
+      }
     }
     return depth;
   }
@@ -83,7 +85,8 @@ class TierLayout {
   [[nodiscard]] double run_width(const OutlineRun& run, bool holds_groups) const {
     double width = run.is_short() ? kMoreWidth : 0;
     for (const std::uint32_t entry : run.shown) {
-      width += holds_groups ? framed_width(entry) + kFrameGap : mark_width(short_name(cluster_.graph.name(NodeId{entry}))) + kMarkGap;
+      width += holds_groups ? framed_width(entry) + kFrameGap
+                            : mark_width(short_name(cluster_.graph.name(NodeId{entry}))) + kMarkGap;
     }
     return width;
   }
@@ -103,7 +106,10 @@ class TierLayout {
   [[nodiscard]] std::vector<Band> bands_of(std::uint32_t index) const {
     std::vector<Unit> units;
     for (OutlineRun& run : outline_.group_runs(index)) {
-      Unit unit{.low = outline_.group(run.shown[0]).low, .high = outline_.group(run.shown[0]).high, .runs = {}, .holds_groups = true};
+      Unit unit{.low = outline_.group(run.shown[0]).low,
+                .high = outline_.group(run.shown[0]).high,
+                .runs = {},
+                .holds_groups = true};
       for (const std::uint32_t below : run.shown) {
         unit.low = std::min(unit.low, outline_.group(below).low);
         unit.high = std::max(unit.high, outline_.group(below).high);
@@ -142,7 +148,8 @@ class TierLayout {
     for (std::size_t i = 0; i < run.shown.size(); ++i) {
       if (run.is_short() && i + 1 == run.shown.size()) {
         const double middle = (y_of(unit.low) + y_of(unit.high)) / 2;
-        picture_.mores.push_back({at + kMoreWidth / 2 - kMarkGap / 2, middle, fmt::format("x{}", grouped(run.total))});
+        picture_.mores.push_back(
+            {at + kMoreWidth / 2 - kMarkGap / 2, middle, fmt::format("x{}", grouped(run.total))});
         at += kMoreWidth;
       }
       if (unit.holds_groups) {
@@ -210,6 +217,8 @@ class TierLayout {
 
 }  // namespace
 
-Picture lay_out_tiers(const Cluster& cluster, const Bundles& bundles) { return TierLayout{cluster, bundles}.make(); }
+Picture lay_out_tiers(const Cluster& cluster, const Bundles& bundles) {
+  return TierLayout{cluster, bundles}.make();
+}
 
 }  // namespace orrery::topology

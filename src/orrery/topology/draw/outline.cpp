@@ -9,7 +9,8 @@
 
 namespace orrery::topology {
 
-Outline::Outline(const Cluster& cluster, const std::vector<int>& tiers) : cluster_{cluster}, tiers_{tiers}, groups_{1} {
+Outline::Outline(const Cluster& cluster, const std::vector<int>& tiers)
+    : cluster_{cluster}, tiers_{tiers}, groups_{1} {
   std::unordered_map<std::string, std::uint32_t> known;  // Looked up only, never iterated.
   known.emplace("", 0U);
   for (std::size_t node = 0; node < cluster.graph.node_count(); ++node) {
@@ -17,10 +18,12 @@ Outline::Outline(const Cluster& cluster, const std::vector<int>& tiers) : cluste
     std::uint32_t parent = 0;
     for (std::size_t end = 0; !path.empty() && end != std::string::npos;) {
       end = path.find('/', end == 0 ? 0 : end + 1);
-      const auto [found, is_new] = known.emplace(path.substr(0, end), static_cast<std::uint32_t>(groups_.size()));
+      const auto [found, is_new] =
+          known.emplace(path.substr(0, end), static_cast<std::uint32_t>(groups_.size()));
       if (is_new) {
         const std::size_t begin = found->first.rfind('/');
-        groups_.emplace_back().name = begin == std::string::npos ? found->first : found->first.substr(begin + 1);
+        groups_.emplace_back().name =
+            begin == std::string::npos ? found->first : found->first.substr(begin + 1);
         groups_[parent].groups.push_back(found->second);
       }
       parent = found->second;
@@ -51,7 +54,8 @@ OutlineRun Outline::shorten(std::vector<std::uint32_t> entries) const {
   OutlineRun run;
   run.total = entries.size();
   if (entries.size() > limit_) {
-    entries = limit_ > 2 ? std::vector{entries[0], entries[1], entries.back()} : std::vector{entries[0], entries.back()};
+    entries = limit_ > 2 ? std::vector{entries[0], entries[1], entries.back()}
+                         : std::vector{entries[0], entries.back()};
   }
   run.shown = std::move(entries);
   return run;

@@ -47,8 +47,8 @@ struct Picture {
   std::vector<Frame> frames;
   std::vector<More> mores;
   std::vector<Line> lines;
-  std::vector<double> bundle_y;     ///< Where each bundle's label would best stand; negative = not drawn.
-  std::vector<std::string> notes;   ///< What a reader must know about this way of drawing.
+  std::vector<double> bundle_y;    ///< Where each bundle's label would best stand; negative = not drawn.
+  std::vector<std::string> notes;  ///< What a reader must know about this way of drawing.
   double width = 0;
   double height = 0;
 };

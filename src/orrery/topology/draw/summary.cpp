@@ -18,11 +18,14 @@ constexpr std::size_t kMaxRows = 24;  // Kinds of links or devices listed before
 
 std::string node_counts(const Graph& graph) {
   std::array<std::size_t, 7> counts{};
-  for (std::size_t node = 0; node < graph.node_count(); ++node) ++counts[static_cast<std::size_t>(graph.kind(NodeId{node}))];
+  for (std::size_t node = 0; node < graph.node_count(); ++node) {
+    ++counts[static_cast<std::size_t>(graph.kind(NodeId{node}))];
+  }
   std::string text;
   for (std::size_t kind = 0; kind < counts.size(); ++kind) {
     if (counts[kind] == 0) continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", grouped(counts[kind]), to_text(static_cast<NodeKind>(kind)));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", grouped(counts[kind]),
+                        to_text(static_cast<NodeKind>(kind)));
   }
   return text;
 }
@@ -30,8 +33,12 @@ std::string node_counts(const Graph& graph) {
 std::string device_values(const DeviceSpec& device) {
   std::string text = device.name.empty() ? "unspecified" : device.name;
   if (device.peak.per_second > 0) text += fmt::format(", {}Tflops", device.peak.per_second / 1e12);
-  if (device.memory.count() > 0) text += fmt::format(", {:.4g}GB", static_cast<double>(device.memory.count()) / 1e9);
-  if (device.memory_bandwidth.bits_per_second() > 0) text += fmt::format(" at {}", rate_text(device.memory_bandwidth));
+  if (device.memory.count() > 0) {
+    text += fmt::format(", {:.4g}GB", static_cast<double>(device.memory.count()) / 1e9);
+  }
+  if (device.memory_bandwidth.bits_per_second() > 0) {
+    text += fmt::format(" at {}", rate_text(device.memory_bandwidth));
+  }
   if (device.compute_scale != 1.0) text += fmt::format(", compute x{}", device.compute_scale);
   return text;
 }
@@ -50,7 +57,8 @@ std::string distance(const Cluster& cluster) {
     }
     if (!is_exact) break;
   }
-  return fmt::format("{} links between {}", farthest, is_exact ? "the two farthest ranks" : "one rank and its farthest");
+  return fmt::format("{} links between {}", farthest,
+                     is_exact ? "the two farthest ranks" : "one rank and its farthest");
 }
 
 }  // namespace
@@ -65,17 +73,24 @@ std::string summarize(const Cluster& cluster) {
   for (const std::uint32_t kind : cluster.device_of_rank) ++ranks_of_kind[kind];
   for (std::size_t kind = 0, rows = 0; kind < cluster.devices.size() && rows < kMaxRows; ++kind) {
     if (ranks_of_kind[kind] == 0) continue;
-    text += fmt::format("  {:<9} {} ranks: {}\n", rows++ == 0 ? "devices" : "", grouped(ranks_of_kind[kind]), device_values(cluster.devices[kind]));
+    text += fmt::format("  {:<9} {} ranks: {}\n", rows++ == 0 ? "devices" : "", grouped(ranks_of_kind[kind]),
+                        device_values(cluster.devices[kind]));
   }
   const Bundles bundles = bundle_links(graph);
   text += fmt::format("  links     {} cables\n", grouped(graph.edge_count()));
   for (std::size_t i = 0; i < std::min(bundles.all.size(), kMaxRows); ++i) {
     text += fmt::format("            {}: {}\n", bundles.all[i].ends, describe(bundles.all[i]));
   }
-  if (bundles.all.size() > kMaxRows) text += fmt::format("            and {} more kinds\n", bundles.all.size() - kMaxRows);
+  if (bundles.all.size() > kMaxRows) {
+    text += fmt::format("            and {} more kinds\n", bundles.all.size() - kMaxRows);
+  }
   if (!cluster.ranks.empty()) text += fmt::format("  diameter  {}\n", distance(cluster));
-  if (!cluster.events.empty()) text += fmt::format("  events    {} changes of links\n", grouped(cluster.events.size()));
-  if (!cluster.jitter.empty()) text += fmt::format("  jitter    on {} links\n", grouped(cluster.jitter.size()));
+  if (!cluster.events.empty()) {
+    text += fmt::format("  events    {} changes of links\n", grouped(cluster.events.size()));
+  }
+  if (!cluster.jitter.empty()) {
+    text += fmt::format("  jitter    on {} links\n", grouped(cluster.jitter.size()));
+  }
   for (const std::string& warning : cluster.warnings) text += fmt::format("  warning   {}\n", warning);
   return text;
 }

@@ -15,11 +15,11 @@ inline constexpr std::int64_t kMaxNodes = 4'000'000;
 inline constexpr std::int64_t kMaxLinks = 16'000'000;
 
 struct Draft {
-  Graph graph;                          ///< Not finished.
-  std::vector<NodeId> endpoints;        ///< Nodes that may hold ranks, in the default order of ranks.
-  std::vector<DeviceSpec> devices;      ///< Kinds. A generator gives the name only; the reader looks it up.
+  Graph graph;                      ///< Not finished.
+  std::vector<NodeId> endpoints;    ///< Nodes that may hold ranks, in the default order of ranks.
+  std::vector<DeviceSpec> devices;  ///< Kinds. A generator gives the name only; the reader looks it up.
   std::vector<std::uint32_t> endpoint_device;  ///< Index into `devices`; same length as `endpoints`.
-  std::vector<std::string> node_group;  ///< Host or rack of each node, "" = none.
+  std::vector<std::string> node_group;         ///< Host or rack of each node, "" = none.
   std::int64_t ranks_per_device = 1;
   std::vector<std::string> warnings;
 

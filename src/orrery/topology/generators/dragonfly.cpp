@@ -23,7 +23,8 @@ struct DragonflySpec : CableFields, EndpointFields {
     field("a", &DragonflySpec::a, "Routers of a group.", Rule{.required = true, .min = 1, .max = 4096});
     field("p", &DragonflySpec::p, "Hosts of a router.", Rule{.required = true, .min = 1, .max = 4096});
     field("h", &DragonflySpec::h, "Global ports of a router.", Rule{.required = true, .min = 1, .max = 4096});
-    field("groups", &DragonflySpec::groups, "Number of groups; absent = a*h+1.", Rule{.min = 1, .max = 1 << 24});
+    field("groups", &DragonflySpec::groups, "Number of groups; absent = a*h+1.",
+          Rule{.min = 1, .max = 1 << 24});
     CableFields::fields(field);
     field("global_bandwidth", &DragonflySpec::global_bandwidth, "Between groups; absent = bandwidth.",
           Rule{.positive = true});
@@ -51,7 +52,8 @@ Draft build(const DragonflySpec& spec, const config::Cursor& at) {
   const std::int64_t ports = spec.a * spec.h;
   const std::int64_t groups = spec.groups.value_or(ports + 1);
   if (groups > ports + 1) {
-    at.at("groups").fail(fmt::format("expected at most {}: a*h = {} global ports reach no further group", ports + 1, ports));
+    at.at("groups").fail(
+        fmt::format("expected at most {}: a*h = {} global ports reach no further group", ports + 1, ports));
   }
   const auto routers_total = static_cast<double>(groups) * static_cast<double>(spec.a);
   expect_size(at, routers_total * static_cast<double>(1 + spec.p),
@@ -63,7 +65,8 @@ Draft build(const DragonflySpec& spec, const config::Cursor& at) {
   for (std::int64_t group = 0; group < groups; ++group) add_group(spec, group, routers, draft);
   if (groups == 1) return draft;
 
-  const LinkSpec global{spec.global_bandwidth.value_or(spec.bandwidth), spec.global_latency.value_or(spec.latency)};
+  const LinkSpec global{spec.global_bandwidth.value_or(spec.bandwidth),
+                        spec.global_latency.value_or(spec.latency)};
   const std::int64_t copies = ports / (groups - 1);
   const auto router_at = [&](std::int64_t group, std::int64_t port) {
     return routers[static_cast<std::size_t>(group * spec.a + port / spec.h)];
@@ -73,8 +76,8 @@ Draft build(const DragonflySpec& spec, const config::Cursor& at) {
       for (std::int64_t to = from + 1; to < groups; ++to) {
         const std::int64_t port = to - from - 1;  // Seen from the far side, the way on is the way round.
         const std::int64_t far_port = groups - 2 - port;
-        draft.graph.connect(router_at(from, copy * (groups - 1) + port), router_at(to, copy * (groups - 1) + far_port),
-                            global, spec.duplex == "half");
+        draft.graph.connect(router_at(from, copy * (groups - 1) + port),
+                            router_at(to, copy * (groups - 1) + far_port), global, spec.duplex == "half");
       }
     }
   }
@@ -84,7 +87,8 @@ Draft build(const DragonflySpec& spec, const config::Cursor& at) {
 }  // namespace
 
 Generator dragonfly_generator() {
-  return describe_generator<DragonflySpec>("dragonfly", "Groups of fully connected routers, fully connected.", build);
+  return describe_generator<DragonflySpec>("dragonfly", "Groups of fully connected routers, fully connected.",
+                                           build);
 }
 
 }  // namespace orrery::topology

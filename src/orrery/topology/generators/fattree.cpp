@@ -25,7 +25,8 @@ struct FatTreeSpec : CableFields, HostFields {
   std::optional<std::int64_t> hosts;
   template <class Visitor>
   static void fields(Visitor&& field) {
-    field("k", &FatTreeSpec::k, "Ports of each switch.", config::Rule{.required = true, .min = 2, .max = 4096});
+    field("k", &FatTreeSpec::k, "Ports of each switch.",
+          config::Rule{.required = true, .min = 2, .max = 4096});
     field("levels", &FatTreeSpec::levels, "Layers of switches: 2 or 3.", config::Rule{.min = 2, .max = 3});
     field("oversubscription", &FatTreeSpec::oversubscription, "Ports down to ports up of an edge switch.",
           config::Rule{.min = 0.01, .max = 4096});
@@ -49,24 +50,29 @@ Shape shape_of(const FatTreeSpec& spec, const config::Cursor& at) {
   Shape shape;
   shape.up = std::llround(up);
   if (shape.up < 1 || std::abs(up - static_cast<double>(shape.up)) > 1e-9) {
-    at.fail(fmt::format("k={} with oversubscription {} gives {:.2f} ports up; it must be a whole number of at least 1",
-                        spec.k, spec.oversubscription, up));
+    at.fail(fmt::format(
+        "k={} with oversubscription {} gives {:.2f} ports up; it must be a whole number of at least 1",
+        spec.k, spec.oversubscription, up));
   }
-  if (spec.levels == 3 && spec.k % 2 != 0) at.at("k").fail("a 3-level fat tree needs an even number of ports");
+  if (spec.levels == 3 && spec.k % 2 != 0) {
+    at.at("k").fail("a 3-level fat tree needs an even number of ports");
+  }
   shape.down = spec.k - shape.up;
   if (shape.down < 1) at.fail("an edge switch would have no port left for hosts");
   shape.edges_per_pod = spec.levels == 2 ? spec.k : spec.k / 2;
   const std::int64_t capacity = (spec.levels == 2 ? 1 : spec.k) * shape.edges_per_pod * shape.down;
   shape.hosts = spec.hosts.value_or(capacity);
   if (shape.hosts > capacity) {
-    at.at("hosts").fail(fmt::format("expected at most {}, the hosts that {} levels of {}-port switches can hold",
-                                    capacity, spec.levels, spec.k));
+    at.at("hosts").fail(
+        fmt::format("expected at most {}, the hosts that {} levels of {}-port switches can hold", capacity,
+                    spec.levels, spec.k));
   }
   return shape;
 }
 
 /// Three levels: every aggregation a of every pod to its k/2 cores.
-void add_cores(const FatTreeSpec& spec, std::int64_t columns, const std::vector<NodeId>& aggregations, Draft& draft) {
+void add_cores(const FatTreeSpec& spec, std::int64_t columns, const std::vector<NodeId>& aggregations,
+               Draft& draft) {
   const std::int64_t per_column = spec.k / 2;
   std::vector<NodeId> cores;
   for (std::int64_t core = 0; core < columns * per_column; ++core) {
@@ -99,7 +105,8 @@ Draft build(const FatTreeSpec& spec, const config::Cursor& at) {
 
   std::vector<NodeId> edges;
   for (std::int64_t edge = 0; edge < edge_count; ++edge) {
-    edges.push_back(draft.add(indexed("edge", edge), NodeKind::kSwitch, pod_name(edge / shape.edges_per_pod)));
+    edges.push_back(
+        draft.add(indexed("edge", edge), NodeKind::kSwitch, pod_name(edge / shape.edges_per_pod)));
     const std::int64_t end = std::min((edge + 1) * shape.down, shape.hosts);
     for (std::int64_t host = edge * shape.down; host < end; ++host) {
       spec.connect(draft, attachments[static_cast<std::size_t>(host)], edges.back());
@@ -109,8 +116,8 @@ Draft build(const FatTreeSpec& spec, const config::Cursor& at) {
 
   std::vector<NodeId> uppers;
   for (std::int64_t upper = 0; upper < pods * shape.up; ++upper) {
-    uppers.push_back(
-        draft.add(indexed(is_pod_based ? "aggregation" : "spine", upper), NodeKind::kSwitch, pod_name(upper / shape.up)));
+    uppers.push_back(draft.add(indexed(is_pod_based ? "aggregation" : "spine", upper), NodeKind::kSwitch,
+                               pod_name(upper / shape.up)));
   }
   for (std::int64_t edge = 0; edge < edge_count; ++edge) {
     const std::int64_t first = edge / shape.edges_per_pod * shape.up;

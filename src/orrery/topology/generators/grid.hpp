@@ -9,7 +9,8 @@ struct GridSpec : CableFields, EndpointFields {
   std::string dims;
   template <class Visitor>
   static void fields(Visitor&& field) {
-    field("dims", &GridSpec::dims, "Hosts per dimension, x first: 16, 4x4 or 4x4x4.", config::Rule{.required = true});
+    field("dims", &GridSpec::dims, "Hosts per dimension, x first: 16, 4x4 or 4x4x4.",
+          config::Rule{.required = true});
     CableFields::fields(field);
     EndpointFields::fields(field);
   }

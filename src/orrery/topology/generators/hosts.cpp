@@ -8,7 +8,9 @@ namespace orrery::topology {
 void HostFields::check(const config::Cursor& at) const {
   const bool has_local = local_bandwidth.has_value() || local_latency.has_value();
   if (gpus_per_host == 1 && has_local) {
-    at.fail("local_bandwidth and local_latency describe links inside a host; they need gpus_per_host of 2 or more");
+    at.fail(
+        "local_bandwidth and local_latency describe links inside a host; they need gpus_per_host of 2 or "
+        "more");
   }
   if (gpus_per_host > 1 && !local_bandwidth) at.fail("gpus_per_host of 2 or more needs local_bandwidth");
   if (gpus_per_host > 1 && !local_latency) at.fail("gpus_per_host of 2 or more needs local_latency");

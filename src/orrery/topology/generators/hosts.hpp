@@ -14,9 +14,10 @@ struct HostFields : EndpointFields {
   static void fields(Visitor&& field) {
     field("gpus_per_host", &HostFields::gpus_per_host, "Devices of one host, joined by a switch inside it.",
           config::Rule{.min = 1, .max = 1024});
-    field("local_bandwidth", &HostFields::local_bandwidth, "Device to the host's switch; with gpus_per_host > 1.",
-          config::Rule{.positive = true});
-    field("local_latency", &HostFields::local_latency, "Device to the host's switch; with gpus_per_host > 1.");
+    field("local_bandwidth", &HostFields::local_bandwidth,
+          "Device to the host's switch; with gpus_per_host > 1.", config::Rule{.positive = true});
+    field("local_latency", &HostFields::local_latency,
+          "Device to the host's switch; with gpus_per_host > 1.");
     EndpointFields::fields(field);
   }
   /// Errors unless the local values are given exactly when they are needed.

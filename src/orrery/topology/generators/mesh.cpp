@@ -10,7 +10,8 @@ Draft build(const GridSpec& spec, const config::Cursor& at) { return build_grid(
 }  // namespace
 
 Generator mesh_generator() {
-  return describe_generator<GridSpec>("mesh", "Hosts on a grid of 1 to 3 dimensions, each cabled to its neighbours.", build);
+  return describe_generator<GridSpec>(
+      "mesh", "Hosts on a grid of 1 to 3 dimensions, each cabled to its neighbours.", build);
 }
 
 }  // namespace orrery::topology

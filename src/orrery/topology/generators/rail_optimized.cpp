@@ -34,20 +34,23 @@ struct RailSpec : EndpointFields {
   static void fields(Visitor&& field) {
     using config::Rule;
     field("hosts", &RailSpec::hosts, "Number of hosts.", hosts_rule(1));
-    field("gpus_per_host", &RailSpec::gpus_per_host, "GPUs, NICs and rails of a host.", Rule{.min = 1, .max = 1024});
+    field("gpus_per_host", &RailSpec::gpus_per_host, "GPUs, NICs and rails of a host.",
+          Rule{.min = 1, .max = 1024});
     field("nvlink_bandwidth", &RailSpec::nvlink_bandwidth, "GPU to NVSwitch, per direction.",
           Rule{.required = true, .positive = true});
     field("nvlink_latency", &RailSpec::nvlink_latency, "GPU to NVSwitch.", Rule{.required = true});
     field("nic_bandwidth", &RailSpec::nic_bandwidth, "NIC to leaf and leaf to spine, per direction.",
           Rule{.required = true, .positive = true});
     field("nic_latency", &RailSpec::nic_latency, "NIC to leaf.", Rule{.required = true});
-    field("pcie_bandwidth", &RailSpec::pcie_bandwidth, "GPU to its NIC; absent = that of the NIC.", Rule{.positive = true});
+    field("pcie_bandwidth", &RailSpec::pcie_bandwidth, "GPU to its NIC; absent = that of the NIC.",
+          Rule{.positive = true});
     field("pcie_latency", &RailSpec::pcie_latency, "GPU to its NIC.");
     field("spine_latency", &RailSpec::spine_latency, "Leaf to spine; absent = nic_latency.");
     field("leaf_radix", &RailSpec::leaf_radix, "Ports of a leaf switch.", Rule{.min = 2, .max = 4096});
     field("oversubscription", &RailSpec::oversubscription, "Ports down to ports up of a leaf.",
           Rule{.min = 0.01, .max = 4096});
-    field("spines", &RailSpec::spines, "Spine switches; absent = one per port up of a leaf; 0 = rails never meet.",
+    field("spines", &RailSpec::spines,
+          "Spine switches; absent = one per port up of a leaf; 0 = rails never meet.",
           Rule{.min = 0, .max = 4096});
     EndpointFields::fields(field);
   }
@@ -66,8 +69,10 @@ Shape shape_of(const RailSpec& spec, const config::Cursor& at) {
   Shape shape;
   shape.up = std::llround(up);
   if (shape.up < 1 || shape.up >= spec.leaf_radix || std::abs(up - static_cast<double>(shape.up)) > 1e-9) {
-    at.fail(fmt::format("leaf_radix={} with oversubscription {} gives {:.2f} ports up; it must be a whole number "
-                        "from 1 to {}", spec.leaf_radix, spec.oversubscription, up, spec.leaf_radix - 1));
+    at.fail(
+        fmt::format("leaf_radix={} with oversubscription {} gives {:.2f} ports up; it must be a whole number "
+                    "from 1 to {}",
+                    spec.leaf_radix, spec.oversubscription, up, spec.leaf_radix - 1));
   }
   shape.down = spec.leaf_radix - shape.up;
   shape.blocks = div_ceil(spec.hosts, shape.down);
@@ -104,13 +109,15 @@ void add_host(const RailSpec& spec, std::int64_t index, const NodeId* rail_leave
 Draft build(const RailSpec& spec, const config::Cursor& at) {
   const Shape shape = shape_of(spec, at);
   const auto gpus = static_cast<double>(spec.hosts) * static_cast<double>(spec.gpus_per_host);
-  expect_size(at, 2 * gpus + static_cast<double>(spec.hosts + shape.leaves + shape.spines),
-              3 * gpus + static_cast<double>(shape.leaves) * static_cast<double>(shape.spines > 0 ? shape.up : 0));
+  expect_size(
+      at, 2 * gpus + static_cast<double>(spec.hosts + shape.leaves + shape.spines),
+      3 * gpus + static_cast<double>(shape.leaves) * static_cast<double>(shape.spines > 0 ? shape.up : 0));
 
   Draft draft = spec.draft();
   std::vector<NodeId> leaves;  // Block after block, within a block rail after rail.
   for (std::int64_t leaf = 0; leaf < shape.leaves; ++leaf) {
-    leaves.push_back(draft.add(indexed("leaf", leaf), NodeKind::kSwitch, indexed("block", leaf / spec.gpus_per_host)));
+    leaves.push_back(
+        draft.add(indexed("leaf", leaf), NodeKind::kSwitch, indexed("block", leaf / spec.gpus_per_host)));
   }
   std::vector<NodeId> spines;
   for (std::int64_t spine = 0; spine < shape.spines; ++spine) {
@@ -122,13 +129,16 @@ Draft build(const RailSpec& spec, const config::Cursor& at) {
   const LinkSpec trunk{spec.nic_bandwidth, spec.spine_latency.value_or(spec.nic_latency)};
   for (const NodeId leaf : leaves) {
     for (const NodeId spine : spines) {
-      for (std::int64_t cable = 0; cable < shape.up / shape.spines; ++cable) draft.graph.connect(leaf, spine, trunk);
+      for (std::int64_t cable = 0; cable < shape.up / shape.spines; ++cable) {
+        draft.graph.connect(leaf, spine, trunk);
+      }
     }
   }
   if (shape.spines > 0 && shape.leaves * (shape.up / shape.spines) > spec.leaf_radix) {
-    draft.warnings.push_back(fmt::format("each spine has {} ports, more than a leaf's {}: a real fabric of this size "
-                                         "has a third layer",
-                                         shape.leaves * (shape.up / shape.spines), spec.leaf_radix));
+    draft.warnings.push_back(
+        fmt::format("each spine has {} ports, more than a leaf's {}: a real fabric of this size "
+                    "has a third layer",
+                    shape.leaves * (shape.up / shape.spines), spec.leaf_radix));
   }
   return draft;
 }
@@ -136,7 +146,8 @@ Draft build(const RailSpec& spec, const config::Cursor& at) {
 }  // namespace
 
 Generator rail_optimized_generator() {
-  return describe_generator<RailSpec>("rail_optimized", "GPU hosts with one NIC per GPU and one leaf per rail.", build);
+  return describe_generator<RailSpec>("rail_optimized",
+                                      "GPU hosts with one NIC per GPU and one leaf per rail.", build);
 }
 
 }  // namespace orrery::topology

@@ -29,7 +29,8 @@ Draft build(const StarSpec& spec, const config::Cursor& at) {
 }  // namespace
 
 Generator star_generator() {
-  return describe_generator<StarSpec>("star", "Hosts around one switch; values are per link, a path is two.", build);
+  return describe_generator<StarSpec>("star", "Hosts around one switch; values are per link, a path is two.",
+                                      build);
 }
 
 }  // namespace orrery::topology

@@ -41,7 +41,8 @@ Draft build(const SwitchSpec& spec, const config::Cursor& at) {
 }  // namespace
 
 Generator switch_generator() {
-  return describe_generator<SwitchSpec>("switch", "One crossbar; bandwidth per port, latency from end to end.", build);
+  return describe_generator<SwitchSpec>("switch",
+                                        "One crossbar; bandwidth per port, latency from end to end.", build);
 }
 
 }  // namespace orrery::topology
