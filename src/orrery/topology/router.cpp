@@ -6,6 +6,7 @@
 
 #include "orrery/base/check.hpp"
 #include "orrery/base/error.hpp"
+#include "orrery/base/text.hpp"
 #include "orrery/topology/path_search.hpp"
 #include "orrery/topology/route_table.hpp"
 
@@ -29,17 +30,18 @@ std::vector<NodeId> reachable_from(const Graph& graph, NodeId start) {
 /// "'host[0]' reaches 12 of 52 nodes (switch[0], host[1], ...)". Switches first: a missing cable ends at one.
 std::string island(const Graph& graph, NodeId start) {
   constexpr std::size_t kShown = 4;
-  std::vector<NodeId> reached = reachable_from(graph, start);
-  const std::size_t count = reached.size();
-  if (count == 1) return fmt::format("'{}' has no link at all", graph.name(start));
-  reached.erase(reached.begin());
-  std::ranges::stable_partition(reached, [&](NodeId node) { return graph.kind(node) == NodeKind::kSwitch; });
-  std::string names;
-  for (std::size_t i = 0; i < std::min(kShown, reached.size()); ++i) {
-    names += (i == 0 ? "" : ", ") + graph.name(reached[i]);
+  const std::vector<NodeId> reached = reachable_from(graph, start);
+  if (reached.size() == 1) return fmt::format("'{}' has no link at all", graph.name(start));
+  std::vector<std::string> names;
+  for (const bool is_switch : {true, false}) {
+    for (const NodeId node : reached) {
+      if (node == start || (graph.kind(node) == NodeKind::kSwitch) != is_switch) continue;
+      if (names.size() < kShown) names.push_back(graph.name(node));
+    }
   }
-  if (reached.size() > kShown) names += ", ...";
-  return fmt::format("'{}' reaches {} of {} nodes ({})", graph.name(start), count, graph.node_count(), names);
+  if (reached.size() - 1 > kShown) names.emplace_back("...");
+  return fmt::format("'{}' reaches {} of {} nodes ({})", graph.name(start), reached.size(),
+                     graph.node_count(), join(names, ", "));
 }
 
 [[noreturn]] void fail_unreachable(const Graph& graph, NodeId source, NodeId target) {
