@@ -58,6 +58,7 @@ class AnnotationReader {
       const std::vector<NodeRange> ranges = names_.resolve(name);
       const bool is_one = ranges.size() == 1 && ranges.front().size == 1;
       for (const NodeRange& range : ranges) {
+        names_.charge(range.size, name);
         for (std::uint32_t node = range.first; node < range.first + range.size; ++node) {
           if (is_one || kinds_[node] == NodeKind::kDevice) nodes.push_back(node);
         }
@@ -167,9 +168,7 @@ class AnnotationReader {
       return found == edge_of_.end() ? std::vector<std::uint32_t>{} : std::vector{found->second};
     }
     // Prefixes and slices are rare and written by hand; each looks through all edges, within reason.
-    const std::uint64_t steps = std::uint64_t{expansion_.edges.size()} * (from.size() + to.size());
-    if (steps > steps_left_) field.fail("too many annotated slices of edges");
-    steps_left_ -= steps;
+    names_.charge(std::uint64_t{expansion_.edges.size()} * (from.size() + to.size()), field);
     const auto is_in = [](const std::vector<NodeRange>& ranges, std::uint32_t node) {
       return std::ranges::any_of(ranges, [&](const NodeRange& range) { return range.contains(node); });
     };
@@ -185,12 +184,11 @@ class AnnotationReader {
 
   const Reader& reader_;
   const Expansion& expansion_;
-  const NodeNames names_;
+  NodeNames names_;
   const std::vector<NodeKind>& kinds_;
   Annotations result_;
   std::vector<PlacedRank> placed_;
   std::unordered_map<std::uint64_t, std::uint32_t> edge_of_;  // Looked up only.
-  std::uint64_t steps_left_ = 2'000'000'000;
 };
 
 }  // namespace

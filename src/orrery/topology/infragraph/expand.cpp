@@ -23,7 +23,9 @@ class Expander {
         layouts_{layouts},
         reader_{reader},
         options_{options},
-        endpoints_{layouts, reader, options.max_edges} {}
+        endpoints_{layouts, reader, options.max_edges},
+        pairs_left_{options.max_edges},
+        ends_left_{kEndsPerPair * std::uint64_t{options.max_edges}} {}
 
   Expansion run() {
     place_instances();
@@ -32,6 +34,7 @@ class Expander {
     }
     count_instance_edges();
     for (const InstanceBlock& block : result_.instances) {
+      if (total_edges_[static_cast<std::size_t>(block.device)] == 0) continue;
       const std::uint32_t size = layouts_[block.device].size;
       for (std::uint32_t i = 0; i < block.count; ++i) {
         emit(block.device, block.base + i * size, fmt::format("{}.{}", block.name, i));
@@ -48,6 +51,8 @@ class Expander {
 
  private:
   using Nodes = std::vector<std::uint32_t>;
+  /// A short list joined to the first few of a long one is expanded in full: allow for some of that.
+  static constexpr std::uint64_t kEndsPerPair = 16;
   using LinkIds = std::unordered_map<std::string_view, std::uint32_t>;
 
   void place_instances() {
@@ -95,7 +100,7 @@ class Expander {
       };
       const EdgeSite edge{row, list, i};
       const std::uint32_t link = link_id(links, edge, device.links);
-      pair_up(reader_, edge, nodes(row.ep1, "ep1"), nodes(row.ep2, "ep2"), link, options_.max_edges,
+      pair_up(reader_, edge, nodes(row.ep1, "ep1"), nodes(row.ep2, "ep2"), link, pairs_left_,
               own_edges_.back());
     }
     conflicts_ += merge_parallel(own_edges_.back());
@@ -112,7 +117,7 @@ class Expander {
       instance_nodes(row.ep2, "ep2", i, second);
       const EdgeSite edge{row, list, i};
       const std::uint32_t link = link_id(links, edge, infrastructure_.links);
-      pair_up(reader_, edge, first, second, link, options_.max_edges, result_.edges);
+      pair_up(reader_, edge, first, second, link, pairs_left_, result_.edges);
     }
   }
 
@@ -136,9 +141,12 @@ class Expander {
     const InstanceBlock& block = result_.instances[found->second];
     const Indices chosen = endpoints_.indices(end.owner, block.count, site("instance"));
     const Nodes& offsets = endpoints_.expand(block.device, end.component, site("component"));
-    if (static_cast<std::uint64_t>(chosen.size) * offsets.size() > options_.max_edges) {
-      fail_edges(end.position, site("instance").path());
+    const std::uint64_t ends = static_cast<std::uint64_t>(chosen.size) * offsets.size();
+    if (ends > ends_left_) {
+      reader_.fail(end.position, site("instance").path(), {},
+                   "the endpoints of this file expand to more nodes than are accepted");
     }
+    ends_left_ -= ends;
     const std::uint32_t size = layouts_[block.device].size;
     for (std::int64_t i = 0; i < chosen.size; ++i) {
       const std::int64_t index = chosen[i];
@@ -211,7 +219,6 @@ class Expander {
   }
 
   void emit(std::int32_t device, std::uint32_t base, const std::string& name) {
-    if (total_edges_[static_cast<std::size_t>(device)] == 0) return;
     const auto node = [&](std::uint32_t offset) {
       return offset < kFirstPhantom ? base + offset
                                     : phantom_node(fmt::format("{}.{}", name, endpoints_.phantom(offset)));
@@ -220,7 +227,7 @@ class Expander {
       result_.edges.push_back({node(edge.a), node(edge.b), edge.link});
     }
     for (const Part& part : layouts_[device].parts) {
-      if (part.device < 0) continue;
+      if (part.device < 0 || total_edges_[static_cast<std::size_t>(part.device)] == 0) continue;
       for (std::uint32_t i = 0; i < part.count; ++i) {
         emit(part.device, base + part.offset + i * part.stride, fmt::format("{}.{}.{}", name, part.name, i));
       }
@@ -237,6 +244,8 @@ class Expander {
   const Reader& reader_;
   const InfraGraphOptions& options_;
   EndpointExpander endpoints_;
+  std::size_t pairs_left_;
+  std::uint64_t ends_left_;
   Expansion result_;
   std::vector<std::vector<ExpandedEdge>> own_edges_;  // Of each device by offset, without what it contains.
   std::vector<std::unique_ptr<std::string>> texts_;   // Of expressions put together here.

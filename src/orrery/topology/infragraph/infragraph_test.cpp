@@ -284,9 +284,23 @@ TEST(InfraGraph, LimitsHoldBeforeAnythingIsAllocated) {
   EXPECT_THAT(error(one_device("{name: x, count: 500, choice: xpu}", "", 3)),
               HasSubstr("more than the 1000 nodes"));
   EXPECT_THAT(error(one_device("{name: x, count: 100, choice: xpu}", edge("x", "x", "many2many"))),
-              HasSubstr("more than the 5000 edges"));
+              HasSubstr("more pairs than are accepted"));
   EXPECT_THAT(error(one_device("{name: x, count: 50, choice: xpu}", edge("x", "x", "many2many"), 9)),
               HasSubstr("more than the 5000 edges"));
+}
+
+TEST(InfraGraph, DevicesWithoutNodesCostNothing) {
+  const Cluster cluster = read(
+      "devices:\n"
+      "- {name: a, components: [{name: x, count: 2, choice: xpu}, {name: b, count: 4000000, choice: "
+      "device}],\n"
+      "   links: [{name: l}],\n"
+      "   edges: [{ep1: {component: 'x[0]'}, ep2: {component: 'x[1]'}, scheme: one2one, link: l}]}\n"
+      "- {name: b, components: [{name: c, count: 4000000, choice: device}]}\n"
+      "- {name: c, components: []}\n"
+      "instances: [{name: i, device: a, count: 1000}, {name: j, device: b, count: 4000000}]\n");
+  EXPECT_EQ(cluster.graph.node_count(), 2000U);
+  EXPECT_EQ(cluster.graph.edge_count(), 1000U);
 }
 
 TEST(InfraGraph, IsRecognised) {

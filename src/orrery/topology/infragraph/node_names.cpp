@@ -89,8 +89,7 @@ std::optional<NodeRange> NodeNames::under(std::string_view path) const {
   return phantom == phantom_of_.end() ? std::nullopt : std::optional{NodeRange{phantom->second, 1}};
 }
 
-std::vector<std::string> NodeNames::expand_slices(std::string_view text, const Field& at) const {
-  constexpr std::size_t kMost = 1'000'000;
+std::vector<std::string> NodeNames::expand_slices(std::string_view text, const Field& at) {
   std::vector<std::string> paths{""};
   std::int32_t device = -1;
   for (bool is_first = true; !text.empty(); is_first = false) {
@@ -109,7 +108,8 @@ std::vector<std::string> NodeNames::expand_slices(std::string_view text, const F
                                   : Slice{};
     if (!slice.problem.empty()) at.fail(slice.problem);
     const std::size_t copies = has_slice ? static_cast<std::size_t>(slice.indices.size) : 1;
-    if (paths.size() * copies > kMost) at.fail(fmt::format("means more than {} names", kMost));
+    constexpr std::uint64_t kStepsPerName = 100;
+    charge(kStepsPerName * paths.size() * copies, at);
     std::vector<std::string> next;
     for (const std::string& parent : paths) {
       const std::string stem = parent.empty() ? std::string{name} : fmt::format("{}.{}", parent, name);
@@ -125,7 +125,12 @@ std::vector<std::string> NodeNames::expand_slices(std::string_view text, const F
   return paths;
 }
 
-std::vector<NodeRange> NodeNames::resolve(const Field& at) const {
+void NodeNames::charge(std::uint64_t steps, const Field& at) {
+  if (steps > steps_left_) at.fail("the annotations of this file mean more nodes than are accepted");
+  steps_left_ -= steps;
+}
+
+std::vector<NodeRange> NodeNames::resolve(const Field& at) {
   const std::string_view text = at.text();
   const bool is_literal = text.find('.') != std::string_view::npos;
   const std::vector<std::string> paths =

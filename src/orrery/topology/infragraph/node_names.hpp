@@ -27,15 +27,18 @@ class NodeNames {
   /// What lies under a dotted path, or nothing.
   [[nodiscard]] std::optional<NodeRange> under(std::string_view path) const;
   /// What an annotation's name means; the error at `at` says which part of it does not exist.
-  [[nodiscard]] std::vector<NodeRange> resolve(const Field& at) const;
+  [[nodiscard]] std::vector<NodeRange> resolve(const Field& at);
+  /// Counts `steps` of work done for the annotation at `at`; an error when a file asks for absurdly much.
+  void charge(std::uint64_t steps, const Field& at);
 
  private:
-  [[nodiscard]] std::vector<std::string> expand_slices(std::string_view text, const Field& at) const;
+  [[nodiscard]] std::vector<std::string> expand_slices(std::string_view text, const Field& at);
   [[nodiscard]] const InstanceBlock* instance(std::string_view name) const;
   const Expansion& expansion_;
   const Layouts& layouts_;
   std::unordered_map<std::string_view, std::size_t> block_of_;
   std::unordered_map<std::string_view, std::uint32_t> phantom_of_;
+  std::uint64_t steps_left_ = 1'000'000'000;
 };
 
 /// Calls `visit(name, kind)` for every node in order of number; `group` is the name of its instance, "host.0".

@@ -26,15 +26,14 @@ void expect_even(const Reader& reader, const EdgeSite& site, std::size_t first, 
 }  // namespace
 
 void pair_up(const Reader& reader, const EdgeSite& site, const std::vector<std::uint32_t>& first,
-             const std::vector<std::uint32_t>& second, std::uint32_t link, std::size_t max_edges,
+             const std::vector<std::uint32_t>& second, std::uint32_t link, std::size_t& budget,
              std::vector<ExpandedEdge>& edges) {
   const bool is_product = site.row.scheme == Scheme::kManyToMany;
   if (!is_product && !reader.lenient) expect_even(reader, site, first.size(), second.size());
   const std::uint64_t pairs =
       is_product ? std::uint64_t{first.size()} * second.size() : std::min(first.size(), second.size());
-  if (edges.size() + pairs > max_edges) {
-    fail(reader, site, fmt::format("more than the {} edges that are accepted", max_edges));
-  }
+  if (pairs > budget) fail(reader, site, "the edges of this file come to more pairs than are accepted");
+  budget -= pairs;
   const std::size_t before = edges.size();
   const auto add = [&](std::uint32_t a, std::uint32_t b) {
     if (a != b) edges.push_back({a, b, link});

@@ -22,9 +22,10 @@ struct EdgeSite {
 };
 
 /// Appends the edges that `site.row` makes of two expanded endpoints: zip or product, never a node with itself.
-/// In strict mode InputError on uneven lists and on rows that join nothing; `edges` never outgrows `max_edges`.
+/// `budget` is how many pairs may still be made; InputError when this row needs more, and in strict mode on
+/// uneven lists and on rows that join nothing.
 void pair_up(const Reader& reader, const EdgeSite& site, const std::vector<std::uint32_t>& first,
-             const std::vector<std::uint32_t>& second, std::uint32_t link, std::size_t max_edges,
+             const std::vector<std::uint32_t>& second, std::uint32_t link, std::size_t& budget,
              std::vector<ExpandedEdge>& edges);
 
 /// One edge for each pair of nodes: the place of the first, the link of the last, as upstream's graph keeps it.
