@@ -75,7 +75,8 @@ void AlgorithmRegistry::add(Algorithm algorithm) {
   for (const Algorithm& known : algorithms_) {
     ORRERY_CHECK(known.name != algorithm.name, "collective algorithm {} is registered twice", known.name);
   }
-  ORRERY_CHECK(algorithm.plan && algorithm.wire_bytes, "collective algorithm {} is incomplete", algorithm.name);
+  ORRERY_CHECK(algorithm.plan && algorithm.wire_bytes, "collective algorithm {} is incomplete",
+               algorithm.name);
   Algorithm guarded{algorithm.name, algorithm.help, algorithm.operations, {}, {}, {}};
   const auto own = std::make_shared<const Algorithm>(std::move(algorithm));
   guarded.refusal = [own](const PlanRequest& request) { return refusal(*own, request); };

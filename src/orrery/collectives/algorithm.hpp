@@ -20,11 +20,11 @@ struct AggregationTree {
 struct PlanRequest {
   Operation operation = Operation::kAllReduce;
   Rank ranks = 0;
-  Rank root = 0;                       ///< For broadcast, reduce, gather, scatter; the sender of send_receive.
-  std::uint32_t pieces = 1;            ///< Pipelining: parts a buffer (or a rank's block) is cut into.
-  std::uint32_t window = 0;            ///< Rings: pieces sent ahead of the first received one; 0 = all of them.
-  std::vector<std::uint32_t> dims{};   ///< Hierarchical: sizes, fastest first, product = ranks. Empty = flat.
-  AggregationTree tree{};              ///< Offload only.
+  Rank root = 0;             ///< For broadcast, reduce, gather, scatter; the sender of send_receive.
+  std::uint32_t pieces = 1;  ///< Pipelining: parts a buffer (or a rank's block) is cut into.
+  std::uint32_t window = 0;  ///< Rings: pieces sent ahead of the first received one; 0 = all of them.
+  std::vector<std::uint32_t> dims{};  ///< Hierarchical: sizes, fastest first, product = ranks. Empty = flat.
+  AggregationTree tree{};             ///< Offload only.
 };
 
 struct Algorithm {

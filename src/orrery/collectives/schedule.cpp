@@ -42,16 +42,26 @@ std::optional<Operation> exact_spelling(std::string_view text) {
 
 std::string_view to_text(Operation operation) {
   switch (operation) {
-    case Operation::kAllReduce: return "all_reduce";
-    case Operation::kAllGather: return "all_gather";
-    case Operation::kReduceScatter: return "reduce_scatter";
-    case Operation::kAllToAll: return "all_to_all";
-    case Operation::kBroadcast: return "broadcast";
-    case Operation::kReduce: return "reduce";
-    case Operation::kGather: return "gather";
-    case Operation::kScatter: return "scatter";
-    case Operation::kBarrier: return "barrier";
-    case Operation::kSendReceive: return "send_recv";
+    case Operation::kAllReduce:
+      return "all_reduce";
+    case Operation::kAllGather:
+      return "all_gather";
+    case Operation::kReduceScatter:
+      return "reduce_scatter";
+    case Operation::kAllToAll:
+      return "all_to_all";
+    case Operation::kBroadcast:
+      return "broadcast";
+    case Operation::kReduce:
+      return "reduce";
+    case Operation::kGather:
+      return "gather";
+    case Operation::kScatter:
+      return "scatter";
+    case Operation::kBarrier:
+      return "barrier";
+    case Operation::kSendReceive:
+      return "send_recv";
   }
   ORRERY_CHECK(false, "no such operation: {}", static_cast<int>(operation));
   return "";

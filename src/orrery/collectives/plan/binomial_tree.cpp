@@ -18,7 +18,8 @@ namespace orrery::collectives::plan {
 namespace {
 
 Rank tree_root(const PlanRequest& request) {
-  const bool has_root = request.operation != Operation::kAllReduce && request.operation != Operation::kBarrier;
+  const bool has_root =
+      request.operation != Operation::kAllReduce && request.operation != Operation::kBarrier;
   return has_root ? request.root : 0;
 }
 

@@ -9,7 +9,9 @@ namespace orrery::collectives::plan {
 
 /// `value` modulo `count`, for values below 2 * count: a comparison instead of a division.
 [[nodiscard]] constexpr Rank wrap(Rank value, Rank count) { return value >= count ? value - count : value; }
-[[nodiscard]] constexpr Rank ahead(Rank rank, Rank distance, Rank count) { return wrap(rank + distance, count); }
+[[nodiscard]] constexpr Rank ahead(Rank rank, Rank distance, Rank count) {
+  return wrap(rank + distance, count);
+}
 [[nodiscard]] constexpr Rank behind(Rank rank, Rank distance, Rank count) {
   return wrap(rank + count - distance, count);
 }

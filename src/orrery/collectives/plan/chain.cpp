@@ -25,10 +25,8 @@ Algorithm chain() {
       .operations = {Operation::kBroadcast, Operation::kReduce},
       .refusal = {},
       .plan = plan_chain,
-      .wire_bytes =
-          [](const PlanRequest& request, const Layout& layout) {
-            return flow_bytes(request.operation, request.ranks, layout);
-          },
+      .wire_bytes = [](const PlanRequest& request,
+                       const Layout& layout) { return flow_bytes(request.operation, request.ranks, layout); },
   };
 }
 

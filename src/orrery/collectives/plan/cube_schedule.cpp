@@ -22,7 +22,9 @@ std::vector<Rank> CubeSchedule::peers(Rank rank, std::uint32_t) const {
   if (fold_.is_folded(rank)) return {Fold::partner(rank)};
   std::vector<Rank> result;
   const Rank number = fold_.cube_number(rank);
-  for (std::uint32_t bit = 0; bit < fold_.steps(); ++bit) result.push_back(fold_.rank_of(number ^ (1U << bit)));
+  for (std::uint32_t bit = 0; bit < fold_.steps(); ++bit) {
+    result.push_back(fold_.rank_of(number ^ (1U << bit)));
+  }
   if (fold_.has_folded(rank)) result.push_back(Fold::partner(rank));
   return result;
 }
@@ -59,7 +61,9 @@ Action CubeSchedule::action(Rank rank, std::uint32_t, std::uint64_t index) const
   // Halving keeps the own group and gives the other away; doubling is its reverse.
   const bool is_own = is_send == (stage == Stage::kDouble);
   const ActionKind receive = stage == Stage::kHalve ? add_ : ActionKind::kReceive;
-  return {is_send ? ActionKind::kSend : receive, bit, {is_own ? own_group : own_group ^ distance, distance, false}};
+  return {is_send ? ActionKind::kSend : receive,
+          bit,
+          {is_own ? own_group : own_group ^ distance, distance, false}};
 }
 
 }  // namespace orrery::collectives::plan

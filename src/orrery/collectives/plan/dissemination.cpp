@@ -9,7 +9,9 @@
 
 namespace orrery::collectives::plan {
 
-std::uint32_t dissemination_steps(Rank ranks) { return static_cast<std::uint32_t>(std::bit_width(ranks - 1)); }
+std::uint32_t dissemination_steps(Rank ranks) {
+  return static_cast<std::uint32_t>(std::bit_width(ranks - 1));
+}
 
 Dissemination::Dissemination(Rank ranks, Purpose purpose)
     : ranks_{ranks}, is_barrier_{purpose == Purpose::kBarrier} {

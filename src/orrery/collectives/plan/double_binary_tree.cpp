@@ -39,7 +39,8 @@ Tree in_order_tree(Rank ranks, Rank root, bool is_second) {
 
 std::unique_ptr<Schedule> plan_trees(const PlanRequest& request) {
   const Rank root = request.operation == Operation::kAllReduce ? 0 : request.root;
-  std::vector<Tree> trees{in_order_tree(request.ranks, root, false), in_order_tree(request.ranks, root, true)};
+  std::vector<Tree> trees{in_order_tree(request.ranks, root, false),
+                          in_order_tree(request.ranks, root, true)};
   return flow(request.operation, request.ranks, std::move(trees), request.pieces);
 }
 
@@ -52,10 +53,8 @@ Algorithm double_binary_tree() {
       .operations = {Operation::kAllReduce, Operation::kBroadcast, Operation::kReduce},
       .refusal = {},
       .plan = plan_trees,
-      .wire_bytes =
-          [](const PlanRequest& request, const Layout& layout) {
-            return flow_bytes(request.operation, request.ranks, layout);
-          },
+      .wire_bytes = [](const PlanRequest& request,
+                       const Layout& layout) { return flow_bytes(request.operation, request.ranks, layout); },
   };
 }
 

@@ -9,10 +9,14 @@ namespace orrery::collectives::plan {
 [[nodiscard]] inline std::vector<ExchangeSchedule::Phase> exchange_phases(Operation operation) {
   using Phase = ExchangeSchedule::Phase;
   switch (operation) {
-    case Operation::kReduceScatter: return {Phase::kDistribute};
-    case Operation::kAllGather: return {Phase::kCollect};
-    case Operation::kAllToAll: return {Phase::kPersonal};
-    default: return {Phase::kDistribute, Phase::kCollect};
+    case Operation::kReduceScatter:
+      return {Phase::kDistribute};
+    case Operation::kAllGather:
+      return {Phase::kCollect};
+    case Operation::kAllToAll:
+      return {Phase::kPersonal};
+    default:
+      return {Phase::kDistribute, Phase::kCollect};
   }
 }
 

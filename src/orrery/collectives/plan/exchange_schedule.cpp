@@ -19,9 +19,12 @@ ExchangeSchedule::ExchangeSchedule(Spec spec)
 
 std::uint32_t ExchangeSchedule::chunk_count() const {
   switch (phases_.front()) {
-    case Phase::kPersonal: return ranks_ * ranks_;
-    case Phase::kEverything: return 1;
-    default: return ranks_;
+    case Phase::kPersonal:
+      return ranks_ * ranks_;
+    case Phase::kEverything:
+      return 1;
+    default:
+      return ranks_;
   }
 }
 
@@ -39,14 +42,18 @@ std::uint64_t ExchangeSchedule::length(Rank, std::uint32_t) const {
   return std::uint64_t{2} * (ranks_ - 1) * phases_.size();
 }
 
-ChunkRange ExchangeSchedule::chunks(Phase phase, Rank source, Rank target) const {
+std::uint32_t ExchangeSchedule::chunk(Phase phase, Rank source, Rank target) const {
   switch (phase) {
-    case Phase::kDistribute: return {target, 1, false};
-    case Phase::kCollect: return {source, 1, false};
-    case Phase::kPersonal: return {source * ranks_ + target, 1, false};
-    case Phase::kEverything: return {0, 1, false};
+    case Phase::kDistribute:
+      return target;
+    case Phase::kCollect:
+      return source;
+    case Phase::kPersonal:
+      return source * ranks_ + target;
+    case Phase::kEverything:
+      return 0;
   }
-  return {};
+  return 0;
 }
 
 Action ExchangeSchedule::action(Rank rank, std::uint32_t, std::uint64_t index) const {
@@ -62,12 +69,13 @@ Action ExchangeSchedule::action(Rank rank, std::uint32_t, std::uint64_t index) c
   const Rank round = 1 + (at_once_ ? turn - (is_send ? 0 : rounds) : turn / 2);
   if (is_send) {
     const Rank target = swaps_ ? rank ^ round : ahead(rank, round, ranks_);
-    return {ActionKind::kSend, round - 1, chunks(phase, rank, target)};
+    return {ActionKind::kSend, round - 1, {chunk(phase, rank, target), 1, false}};
   }
   const Rank source = swaps_ ? rank ^ round : behind(rank, round, ranks_);
   const bool adds = phase == Phase::kDistribute || phase == Phase::kEverything;
-  return {adds ? ActionKind::kReceiveReduce : ActionKind::kReceive, swaps_ ? round - 1 : ranks_ - round - 1,
-          chunks(phase, source, rank)};
+  return {adds ? ActionKind::kReceiveReduce : ActionKind::kReceive,
+          swaps_ ? round - 1 : ranks_ - round - 1,
+          {chunk(phase, source, rank), 1, false}};
 }
 
 }  // namespace orrery::collectives::plan

@@ -32,7 +32,7 @@ class ExchangeSchedule final : public Schedule {
   [[nodiscard]] Action action(Rank rank, std::uint32_t lane, std::uint64_t index) const override;
 
  private:
-  [[nodiscard]] ChunkRange chunks(Phase phase, Rank source, Rank target) const;
+  [[nodiscard]] std::uint32_t chunk(Phase phase, Rank source, Rank target) const;
 
   Rank ranks_;
   std::vector<Phase> phases_;

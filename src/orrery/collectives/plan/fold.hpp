@@ -24,7 +24,9 @@ class Fold {
   [[nodiscard]] static Rank partner(Rank rank) { return rank ^ 1; }
   /// Only for ranks that are not folded.
   [[nodiscard]] Rank cube_number(Rank rank) const { return rank < folded_ ? rank / 2 : rank - extra(); }
-  [[nodiscard]] Rank rank_of(Rank number) const { return number < extra() ? 2 * number + 1 : number + extra(); }
+  [[nodiscard]] Rank rank_of(Rank number) const {
+    return number < extra() ? 2 * number + 1 : number + extra();
+  }
 
  private:
   Rank cube_;

@@ -17,7 +17,9 @@ std::vector<std::uint32_t> travelling(const Grid& grid, std::size_t dim, Rank ho
   const Rank first_goal = target % block - target % stride + holder % stride;
   std::vector<std::uint32_t> chunks;
   for (Rank source = first_source; source < first_source + stride; ++source) {
-    for (Rank goal = first_goal; goal < grid.ranks(); goal += block) chunks.push_back(source * grid.ranks() + goal);
+    for (Rank goal = first_goal; goal < grid.ranks(); goal += block) {
+      chunks.push_back(source * grid.ranks() + goal);
+    }
   }
   return chunks;
 }

@@ -76,9 +76,10 @@ Action GridRings::action(Rank rank, std::uint32_t lane, std::uint64_t index) con
   // Lower digits of the block number are those of later dims: a message has all of them.
   const std::uint32_t own = places_[rank] / stage.blocks;
   const std::uint32_t first = (own - here + digit) * stage.blocks;
-  const ChunkRange chunks{lane * grid_.ranks() + first, stage.blocks, !list_.empty()};
-  if (is_send) return {ActionKind::kSend, stage.next_peer, chunks};
-  return {stage.adds ? ActionKind::kReceiveReduce : ActionKind::kReceive, stage.last_peer, chunks};
+  const ActionKind receive = stage.adds ? ActionKind::kReceiveReduce : ActionKind::kReceive;
+  return {is_send ? ActionKind::kSend : receive,
+          is_send ? stage.next_peer : stage.last_peer,
+          {lane * grid_.ranks() + first, stage.blocks, !list_.empty()}};
 }
 
 }  // namespace orrery::collectives::plan

@@ -35,7 +35,7 @@ class GridRings final : public Schedule {
     std::uint32_t first_step;  // Steps of the stages before this one.
     std::uint32_t next_peer;   // Peer numbers of the neighbours in this dim.
     std::uint32_t last_peer;
-    std::uint32_t blocks;      // In one message.
+    std::uint32_t blocks;  // In one message.
   };
   void add_stage(std::size_t dim, bool adds);
   [[nodiscard]] std::uint32_t place(Rank rank) const;

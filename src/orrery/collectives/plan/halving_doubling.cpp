@@ -21,7 +21,8 @@ std::unique_ptr<Schedule> plan_halving(const PlanRequest& request) {
 
 std::string refuse_halving(const PlanRequest& request) {
   const bool needs_cube = request.operation == Operation::kReduceScatter;
-  return needs_cube && !std::has_single_bit(request.ranks) ? "needs a power of two ranks for reduce_scatter" : "";
+  return needs_cube && !std::has_single_bit(request.ranks) ? "needs a power of two ranks for reduce_scatter"
+                                                           : "";
 }
 
 Bytes halving_bytes(const PlanRequest& request, const Layout& layout) {

@@ -51,7 +51,8 @@ Tree grid_tree(const Grid& grid, Rank root) {
 std::unique_ptr<Schedule> plan_hierarchical(const PlanRequest& request) {
   const Grid grid = grid_of(request);
   switch (request.operation) {
-    case Operation::kAllToAll: return plan_grid_exchange(grid);
+    case Operation::kAllToAll:
+      return plan_grid_exchange(grid);
     case Operation::kBarrier:
     case Operation::kBroadcast:
     case Operation::kReduce:
@@ -82,8 +83,9 @@ Algorithm hierarchical() {
       .plan = plan_hierarchical,
       .wire_bytes =
           [](const PlanRequest& request, const Layout& layout) {
-            if (request.operation == Operation::kAllToAll) return grid_exchange_bytes(grid_of(request), layout);
-            return flow_bytes(request.operation, request.ranks, layout);
+            const bool is_exchange = request.operation == Operation::kAllToAll;
+            return is_exchange ? grid_exchange_bytes(grid_of(request), layout)
+                               : flow_bytes(request.operation, request.ranks, layout);
           },
   };
 }

@@ -84,53 +84,65 @@ class Mutations : public testing::TestWithParam<std::string> {
   }
 };
 
-std::string found(const Schedule& mutant, const PlanRequest& request) { return symbolic_problem(mutant, request, 1); }
+std::string found(const Schedule& mutant, const PlanRequest& request) {
+  return symbolic_problem(mutant, request, 1);
+}
 
 TEST_P(Mutations, DroppedOrDoubledActionsAreFound) {
   for (const Rank ranks : {2U, 4U, 5U, 6U}) {
-    for_each_action(ranks, [](const PlanRequest& request, const Schedule& schedule, Place place, const Action&) {
-      const Mutant dropped{schedule, place, Mutant::Change::kDrop};
-      EXPECT_NE(found(dropped, request), "") << to_text(request) << " action " << place.index << " of " << place.rank;
-      const Mutant doubled{schedule, place, Mutant::Change::kDouble};
-      EXPECT_NE(found(doubled, request), "") << to_text(request) << " action " << place.index << " of " << place.rank;
-    });
+    for_each_action(ranks,
+                    [](const PlanRequest& request, const Schedule& schedule, Place place, const Action&) {
+                      const Mutant dropped{schedule, place, Mutant::Change::kDrop};
+                      EXPECT_NE(found(dropped, request), "")
+                          << to_text(request) << " action " << place.index << " of " << place.rank;
+                      const Mutant doubled{schedule, place, Mutant::Change::kDouble};
+                      EXPECT_NE(found(doubled, request), "")
+                          << to_text(request) << " action " << place.index << " of " << place.rank;
+                    });
   }
 }
 
 TEST_P(Mutations, WrongPeersAndChunksAreFound) {
-  for_each_action(6, [](const PlanRequest& request, const Schedule& schedule, Place place, const Action& action) {
-    const std::size_t peers = schedule.peers(place.rank, place.lane).size();
-    if (peers > 1) {
-      Action other = action;
-      other.peer = (action.peer + 1) % static_cast<std::uint32_t>(peers);
-      EXPECT_NE(found(Mutant{schedule, place, Mutant::Change::kReplace, other}, request), "") << to_text(request);
-    }
-    if (!action.chunks.listed && schedule.chunk_count() > 1) {
-      Action other = action;
-      other.chunks = {(action.chunks.first + 1) % schedule.chunk_count(), 1, false};
-      EXPECT_NE(found(Mutant{schedule, place, Mutant::Change::kReplace, other}, request), "") << to_text(request);
-    }
-  });
+  for_each_action(
+      6, [](const PlanRequest& request, const Schedule& schedule, Place place, const Action& action) {
+        const std::size_t peers = schedule.peers(place.rank, place.lane).size();
+        if (peers > 1) {
+          Action other = action;
+          other.peer = (action.peer + 1) % static_cast<std::uint32_t>(peers);
+          EXPECT_NE(found(Mutant{schedule, place, Mutant::Change::kReplace, other}, request), "")
+              << to_text(request);
+        }
+        if (!action.chunks.listed && schedule.chunk_count() > 1) {
+          Action other = action;
+          other.chunks = {(action.chunks.first + 1) % schedule.chunk_count(), 1, false};
+          EXPECT_NE(found(Mutant{schedule, place, Mutant::Change::kReplace, other}, request), "")
+              << to_text(request);
+        }
+      });
 }
 
 /// Switches have nothing of their own, so for the first message that reaches one it makes no difference.
 TEST_P(Mutations, OverwritingInsteadOfAddingIsFound) {
-  for_each_action(7, [](const PlanRequest& request, const Schedule& schedule, Place place, const Action& action) {
-    if (action.kind != ActionKind::kReceiveReduce || place.rank >= schedule.ranks()) return;
-    Action other = action;
-    other.kind = ActionKind::kReceive;
-    EXPECT_NE(found(Mutant{schedule, place, Mutant::Change::kReplace, other}, request), "") << to_text(request);
-  });
+  for_each_action(
+      7, [](const PlanRequest& request, const Schedule& schedule, Place place, const Action& action) {
+        if (action.kind != ActionKind::kReceiveReduce || place.rank >= schedule.ranks()) return;
+        Action other = action;
+        other.kind = ActionKind::kReceive;
+        EXPECT_NE(found(Mutant{schedule, place, Mutant::Change::kReplace, other}, request), "")
+            << to_text(request);
+      });
 }
 
 TEST_P(Mutations, AddingInsteadOfOverwritingIsFound) {
-  for_each_action(7, [](const PlanRequest& request, const Schedule& schedule, Place place, const Action& action) {
-    const bool is_rank = place.rank < schedule.ranks();
-    if (action.kind != ActionKind::kReceive || !is_rank || !adds_up(request.operation)) return;
-    Action other = action;
-    other.kind = ActionKind::kReceiveReduce;
-    EXPECT_NE(found(Mutant{schedule, place, Mutant::Change::kReplace, other}, request), "") << to_text(request);
-  });
+  for_each_action(
+      7, [](const PlanRequest& request, const Schedule& schedule, Place place, const Action& action) {
+        const bool is_rank = place.rank < schedule.ranks();
+        if (action.kind != ActionKind::kReceive || !is_rank || !adds_up(request.operation)) return;
+        Action other = action;
+        other.kind = ActionKind::kReceiveReduce;
+        EXPECT_NE(found(Mutant{schedule, place, Mutant::Change::kReplace, other}, request), "")
+            << to_text(request);
+      });
 }
 
 INSTANTIATE_TEST_SUITE_P(Builtin, Mutations, testing::ValuesIn(algorithm_names()),

@@ -11,8 +11,9 @@ namespace orrery::collectives::plan {
 namespace {
 
 bool has_root(Operation operation) {
-  return operation == Operation::kBroadcast || operation == Operation::kReduce || operation == Operation::kGather ||
-         operation == Operation::kScatter || operation == Operation::kSendReceive;
+  return operation == Operation::kBroadcast || operation == Operation::kReduce ||
+         operation == Operation::kGather || operation == Operation::kScatter ||
+         operation == Operation::kSendReceive;
 }
 
 std::vector<Rank> roots(Operation operation, Rank ranks) {
@@ -36,24 +37,25 @@ std::vector<std::vector<std::uint32_t>> dims(Rank ranks) {
   return result;
 }
 
-/// Ranks under one switch; under leaf switches of four below a root; under a chain of switches; and a tree of ranks only.
+/// Ranks under one switch; a tree of ranks only; and, with switches of four ranks each, a chain of those and a tree
+/// of two levels. When one rank is left over, the last switch of the chain has but that.
 std::vector<AggregationTree> trees(Rank ranks) {
-  std::vector<AggregationTree> result(3);
+  std::vector<AggregationTree> result(2);
   result[0].parent.assign(ranks + 1, ranks);
   for (Rank rank = 0; rank < ranks; ++rank) result[1].parent.push_back(rank == 0 ? 0 : (rank - 1) / 2);
-  const Rank leaves = (ranks + 3) / 4;
-  if (leaves > 1) {
-    AggregationTree& two_levels = result[2];
-    for (Rank rank = 0; rank < ranks; ++rank) two_levels.parent.push_back(ranks + rank / 4);
-    two_levels.parent.insert(two_levels.parent.end(), leaves + 1, ranks + leaves);
-    // A chain of switches, the last of which has but one rank when ranks % 4 is 1.
-    AggregationTree chain{two_levels.parent};
-    chain.parent.pop_back();
-    for (Rank leaf = 0; leaf < leaves; ++leaf) chain.parent[ranks + leaf] = ranks + (leaf == 0 ? 0 : leaf - 1);
-    result.push_back(std::move(chain));
-  } else {
-    result.pop_back();
+  const Rank switches = (ranks + 3) / 4;
+  if (switches == 1) return result;
+
+  std::vector<Rank> hosts;
+  for (Rank rank = 0; rank < ranks; ++rank) hosts.push_back(ranks + rank / 4);
+  AggregationTree chain{hosts};
+  for (Rank number = 0; number < switches; ++number) {
+    chain.parent.push_back(ranks + (number == 0 ? 0 : number - 1));
   }
+  AggregationTree two_levels{hosts};
+  two_levels.parent.insert(two_levels.parent.end(), switches + 1, ranks + switches);
+  result.push_back(std::move(chain));
+  result.push_back(std::move(two_levels));
   return result;
 }
 
@@ -115,9 +117,9 @@ std::vector<PlanRequest> few_plan_cases(Rank ranks) {
 }
 
 std::string to_text(const PlanRequest& request) {
-  return fmt::format("{} ranks={} root={} pieces={} window={} dims=[{}] tree=[{}]", to_text(request.operation),
-                     request.ranks, request.root, request.pieces, request.window, fmt::join(request.dims, ","),
-                     fmt::join(request.tree.parent, ","));
+  return fmt::format("{} ranks={} root={} pieces={} window={} dims=[{}] tree=[{}]",
+                     to_text(request.operation), request.ranks, request.root, request.pieces, request.window,
+                     fmt::join(request.dims, ","), fmt::join(request.tree.parent, ","));
 }
 
 std::vector<std::string> algorithm_names() {

@@ -25,10 +25,12 @@ std::unique_ptr<Schedule> plan_ring(const PlanRequest& request) {
 Bytes ring_bytes(const PlanRequest& request, const Layout& layout) {
   const Bytes once = total_bytes(layout) * (request.ranks - 1);
   switch (request.operation) {
-    case Operation::kAllReduce: return once * 2;
+    case Operation::kAllReduce:
+      return once * 2;
     case Operation::kReduce:
       return once + total_bytes(layout) - block_bytes(layout, request.root, request.ranks);
-    default: return once;
+    default:
+      return once;
   }
 }
 
@@ -38,7 +40,8 @@ Algorithm ring() {
   return {
       .name = "ring",
       .help = "Each rank passes blocks to the next; least bytes, n-1 steps per phase.",
-      .operations = {Operation::kAllReduce, Operation::kAllGather, Operation::kReduceScatter, Operation::kReduce},
+      .operations = {Operation::kAllReduce, Operation::kAllGather, Operation::kReduceScatter,
+                     Operation::kReduce},
       .refusal = {},
       .plan = plan_ring,
       .wire_bytes = ring_bytes,

@@ -49,7 +49,8 @@ std::uint32_t RingSchedule::source_peer(Rank rank) const {
 }
 
 /// The chunk that the rank at ring place `place` sends in `step`.
-std::uint32_t RingSchedule::chunk(Rank place, std::uint32_t lane, std::uint32_t step, std::uint32_t piece) const {
+std::uint32_t RingSchedule::chunk(Rank place, std::uint32_t lane, std::uint32_t step,
+                                  std::uint32_t piece) const {
   // place - 1 - step modulo n, for steps below 2n.
   const Rank block = wrap(wrap(place + 2 * ranks_ - 1 - step, 2 * ranks_), ranks_);
   // The downward lane is the same ring seen in a mirror.

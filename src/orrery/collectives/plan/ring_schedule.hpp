@@ -15,11 +15,11 @@ namespace orrery::collectives::plan {
 class RingSchedule final : public Schedule {
  public:
   struct Spec {
-    Rank ranks = 0;            ///< At least two.
-    bool reduces = false;      ///< Has the reduce-scatter steps.
-    bool gathers = false;      ///< Has the all-gather steps.
-    bool both_ways = false;    ///< A second lane with its own pieces runs downwards.
-    bool collects = false;     ///< Afterwards every rank hands its block to `root`.
+    Rank ranks = 0;          ///< At least two.
+    bool reduces = false;    ///< Has the reduce-scatter steps.
+    bool gathers = false;    ///< Has the all-gather steps.
+    bool both_ways = false;  ///< A second lane with its own pieces runs downwards.
+    bool collects = false;   ///< Afterwards every rank hands its block to `root`.
     Rank root = 0;
     std::uint32_t pieces = 1;  ///< Per block and lane.
     std::uint32_t window = 0;  ///< 0 = pieces.
@@ -34,7 +34,8 @@ class RingSchedule final : public Schedule {
   [[nodiscard]] Action action(Rank rank, std::uint32_t lane, std::uint64_t index) const override;
 
  private:
-  [[nodiscard]] std::uint32_t chunk(Rank place, std::uint32_t lane, std::uint32_t step, std::uint32_t piece) const;
+  [[nodiscard]] std::uint32_t chunk(Rank place, std::uint32_t lane, std::uint32_t step,
+                                    std::uint32_t piece) const;
   [[nodiscard]] std::uint32_t source_peer(Rank rank) const;
   [[nodiscard]] Action collect_action(Rank rank, std::uint32_t turn) const;
 
@@ -45,7 +46,7 @@ class RingSchedule final : public Schedule {
   std::uint32_t first_step_;  // 0, or n-1 when there is no reduce-scatter.
   std::uint32_t messages_;    // Sent by a rank on a lane of the ring; as many are received.
   std::uint32_t window_;
-  std::uint32_t stride_;      // Chunks of a block: the pieces of all lanes.
+  std::uint32_t stride_;  // Chunks of a block: the pieces of all lanes.
   Divider pieces_;
 };
 

@@ -28,9 +28,8 @@ void StoredSchedule::append(Rank rank, ActionKind kind, Rank peer, const ChunkRa
   Lane& lane = lanes_[rank];
   // Recent peers are the likely ones, and lists are short.
   const auto found = std::find(lane.peers.rbegin(), lane.peers.rend(), peer);
-  const auto index = found == lane.peers.rend()
-                         ? lane.peers.size()
-                         : static_cast<std::size_t>(lane.peers.rend() - found) - 1;
+  const auto index = found == lane.peers.rend() ? lane.peers.size()
+                                                : static_cast<std::size_t>(lane.peers.rend() - found) - 1;
   if (index == lane.peers.size()) lane.peers.push_back(peer);
   lane.actions.push_back({kind, static_cast<std::uint32_t>(index), chunks});
 }

@@ -11,6 +11,7 @@ namespace orrery::collectives::plan {
 /// What is wrong with `schedule` as a plan of `request`, or "" if nothing is: somebody waits forever, a message is
 /// left unread or is not the one expected, data is sent that the sender does not have, a contribution is counted
 /// twice, or somebody ends up with the wrong data.
-[[nodiscard]] std::string symbolic_problem(const Schedule& schedule, const PlanRequest& request, std::uint64_t seed);
+[[nodiscard]] std::string symbolic_problem(const Schedule& schedule, const PlanRequest& request,
+                                           std::uint64_t seed);
 
 }  // namespace orrery::collectives::plan

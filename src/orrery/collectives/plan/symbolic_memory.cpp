@@ -25,7 +25,7 @@ SymbolicMemory::SymbolicMemory(const PlanRequest& request, std::uint32_t partici
       words_{reduces_ ? (request.ranks + std::size_t{63}) / 64 : 1},
       full_(words_, 0),
       cells_(words_ * participants * chunks, 0) {
-  for (Rank rank = 0; rank < (reduces_ ? ranks_ : 1); ++rank) full_[rank / 64] |= std::uint64_t{1} << (rank % 64);
+  for (Rank bit = 0; bit < (reduces_ ? ranks_ : 1); ++bit) full_[bit / 64] |= std::uint64_t{1} << (bit % 64);
   for (Rank rank = 0; rank < ranks_; ++rank) {
     const Rank bit = reduces_ ? rank : 0;
     for (std::uint32_t chunk = 0; chunk < chunks_; ++chunk) {
@@ -62,15 +62,19 @@ bool SymbolicMemory::starts_with(Rank rank, std::uint32_t chunk) const {
 bool SymbolicMemory::ends_with(Rank rank, std::uint32_t chunk) const {
   switch (operation_) {
     case Operation::kReduce:
-    case Operation::kGather: return rank == root_;
+    case Operation::kGather:
+      return rank == root_;
     case Operation::kReduceScatter:
     case Operation::kScatter:
-    case Operation::kAllToAll: return target(chunk) == rank;
-    default: return true;
+    case Operation::kAllToAll:
+      return target(chunk) == rank;
+    default:
+      return true;
   }
 }
 
-bool SymbolicMemory::read(Rank who, std::span<const std::uint32_t> chunks, std::vector<std::uint64_t>& data) const {
+bool SymbolicMemory::read(Rank who, std::span<const std::uint32_t> chunks,
+                          std::vector<std::uint64_t>& data) const {
   data.reserve(chunks.size() * words_);
   bool has_all = true;
   for (const std::uint32_t chunk : chunks) {
@@ -81,8 +85,8 @@ bool SymbolicMemory::read(Rank who, std::span<const std::uint32_t> chunks, std::
   return has_all;
 }
 
-bool SymbolicMemory::write(Rank who, std::span<const std::uint32_t> chunks, std::span<const std::uint64_t> data,
-                           bool adds) {
+bool SymbolicMemory::write(Rank who, std::span<const std::uint32_t> chunks,
+                           std::span<const std::uint64_t> data, bool adds) {
   const bool joins = operation_ == Operation::kBarrier;  // Hearing of a rank twice does no harm.
   const std::uint64_t* next = data.data();
   for (const std::uint32_t chunk : chunks) {

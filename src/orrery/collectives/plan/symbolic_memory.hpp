@@ -16,10 +16,11 @@ class SymbolicMemory {
   SymbolicMemory(const PlanRequest& request, std::uint32_t participants, std::uint32_t chunks);
 
   /// Copies the contents of `chunks` of `who` to `data`. False if one of them is empty.
-  [[nodiscard]] bool read(Rank who, std::span<const std::uint32_t> chunks, std::vector<std::uint64_t>& data) const;
+  [[nodiscard]] bool read(Rank who, std::span<const std::uint32_t> chunks,
+                          std::vector<std::uint64_t>& data) const;
   /// Puts or adds `data`. False if a contribution would be added to itself.
-  [[nodiscard]] bool write(Rank who, std::span<const std::uint32_t> chunks, std::span<const std::uint64_t> data,
-                           bool adds);
+  [[nodiscard]] bool write(Rank who, std::span<const std::uint32_t> chunks,
+                           std::span<const std::uint64_t> data, bool adds);
   /// "" if every rank holds what the operation promises.
   [[nodiscard]] std::string final_problem() const;
 

@@ -23,7 +23,9 @@ class Tree {
   [[nodiscard]] std::span<const Rank> children(Rank who) const {
     return std::span{children_}.subspan(first_child_[who], child_count(who));
   }
-  [[nodiscard]] std::uint32_t child_count(Rank who) const { return first_child_[who + 1] - first_child_[who]; }
+  [[nodiscard]] std::uint32_t child_count(Rank who) const {
+    return first_child_[who + 1] - first_child_[who];
+  }
   /// Children and parent. As a peer number, child i is i and the parent is child_count().
   [[nodiscard]] std::uint32_t degree(Rank who) const { return child_count(who) + (is_root(who) ? 0 : 1); }
   [[nodiscard]] std::vector<Rank> neighbours(Rank who) const;

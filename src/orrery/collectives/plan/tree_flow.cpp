@@ -25,7 +25,9 @@ TreeFlow::TreeFlow(Spec spec)
 
 std::uint32_t TreeFlow::chunk_count() const { return lanes(0) * pieces_; }
 
-std::vector<Rank> TreeFlow::peers(Rank rank, std::uint32_t lane) const { return trees_[lane].neighbours(rank); }
+std::vector<Rank> TreeFlow::peers(Rank rank, std::uint32_t lane) const {
+  return trees_[lane].neighbours(rank);
+}
 
 std::uint64_t TreeFlow::length(Rank rank, std::uint32_t lane) const {
   return std::uint64_t{trees_[lane].degree(rank)} * pieces_ * ((up_ ? 1U : 0U) + (down_ ? 1U : 0U));
@@ -51,18 +53,19 @@ Action TreeFlow::action(Rank rank, std::uint32_t lane, std::uint64_t index) cons
   const auto number = static_cast<std::uint32_t>(index);
   const Turn turn = turn_at(tree, rank, number / degree);
   const std::uint32_t part = number % degree;
-  const ChunkRange chunk{lane * pieces_ + turn.piece, 1, false};
+  const std::uint32_t chunk = lane * pieces_ + turn.piece;
   if (turn.is_up) {
     // Children are sent to in the order of their need, deepest first; so the last of them reports first.
-    if (part < children) return {add_, children - 1 - part, chunk};
-    return {ActionKind::kSend, children, chunk};
+    if (part < children) return {add_, children - 1 - part, {chunk, 1, false}};
+    return {ActionKind::kSend, children, {chunk, 1, false}};
   }
-  if (tree.is_root(rank)) return {ActionKind::kSend, part, chunk};
-  if (part == 0) return {ActionKind::kReceive, children, chunk};
-  return {ActionKind::kSend, part - 1, chunk};
+  if (tree.is_root(rank)) return {ActionKind::kSend, part, {chunk, 1, false}};
+  if (part == 0) return {ActionKind::kReceive, children, {chunk, 1, false}};
+  return {ActionKind::kSend, part - 1, {chunk, 1, false}};
 }
 
-std::unique_ptr<Schedule> flow(Operation operation, Rank ranks, std::vector<Tree> trees, std::uint32_t pieces) {
+std::unique_ptr<Schedule> flow(Operation operation, Rank ranks, std::vector<Tree> trees,
+                               std::uint32_t pieces) {
   const bool is_barrier = operation == Operation::kBarrier;
   return std::make_unique<TreeFlow>(TreeFlow::Spec{
       .ranks = ranks,
