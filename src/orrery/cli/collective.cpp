@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "orrery/app/collective.hpp"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "orrery/app/output_check.hpp"
+#include "orrery/base/error.hpp"
+#include "orrery/base/output_file.hpp"
+#include "orrery/base/text.hpp"
+#include "orrery/cli/collective_text.hpp"
+#include "orrery/cli/console.hpp"
+#include "orrery/cli/session.hpp"
+#include "orrery/config/document.hpp"
+
+namespace orrery::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Size is the whole buffer, as nccl-tests counts it.
+
+Examples:
+  orrery collective all_reduce --cluster hgx-h100
+  orrery collective all_reduce --cluster hgx-h100 --algorithm nccl --size 1KiB..1GiB:x4
+  orrery collective all_to_all --cluster fattree:hosts=64,bandwidth=100Gbps,latency=1us --ranks 16 --size 8MiB
+  orrery collective all_gather --cluster mycluster.yaml --group 0,2,4-7 --algorithm ring,direct --json
+  orrery collective broadcast --cluster jetson-lan --root 3 --size 10MB --trace broadcast.json.gz)";
+
+struct Arguments {
+  app::CollectiveOptions options;
+  std::string ranks;
+  std::string root = "0";
+  std::string seed = "0";
+  std::string iterations = "1";
+  std::string workers = "0";
+  std::string queue = "auto";
+  std::string csv;
+  std::string output;
+  std::string sizes_file;
+  bool is_json = false;
+  bool is_quiet = false;
+};
+
+engine::QueueKind read_queue(const std::string& text) {
+  if (text == "auto") return engine::QueueKind::kAuto;
+  if (text == "radix") return engine::QueueKind::kRadix;
+  if (text == "dary") return engine::QueueKind::kDary;
+  throw InputError{"--queue: '" + text + "': expected one of: auto, radix, dary"};
+}
+
+/// A YAML or JSON list of sizes: numbers are bytes, texts have units.
+std::vector<std::int64_t> read_sizes_file(const std::string& path) {
+  const config::Document document = config::Document::load(path);
+  const config::Cursor list{document};
+  std::vector<std::int64_t> sizes;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const config::Cursor item = list.item(i);
+    const std::string& text = item.scalar("a size in bytes, or with its unit");
+    const std::optional<std::int64_t> plain = parse_integer(text);
+    const std::optional<Bytes> bytes = plain ? Bytes{*plain} : parse_bytes(text);
+    if (!bytes || bytes->count() < 0) item.fail("expected a size in bytes, or with its unit");
+    sizes.push_back(bytes->count());
+  }
+  if (sizes.empty()) list.fail("the list is empty");
+  return sizes;
+}
+
+void run(Arguments& arguments) {
+  app::CollectiveOptions& options = arguments.options;
+  if (options.operation.empty()) {
+    throw InputError{
+        "orrery collective: expected an operation, such as all_reduce; 'orrery describe' lists them"};
+  }
+  if (!arguments.ranks.empty()) options.ranks = read_integer("--ranks", arguments.ranks);
+  options.root = read_integer("--root", arguments.root);
+  options.iterations = read_integer("--iterations", arguments.iterations);
+  options.workers = read_integer("--workers", arguments.workers);
+  options.queue = read_queue(arguments.queue);
+  const std::int64_t seed = read_integer("--seed", arguments.seed);
+  if (seed < 0) throw InputError{"--seed: '" + arguments.seed + "': expected a whole number from 0"};
+  options.seed = static_cast<std::uint64_t>(seed);
+  if (!arguments.sizes_file.empty()) options.uneven = read_sizes_file(arguments.sizes_file);
+  for (const std::string& path : {arguments.csv, arguments.output}) {
+    if (!path.empty()) app::check_output(path);
+  }
+  Progress progress{arguments.is_quiet};
+  options.on_progress = [&](std::size_t done, std::size_t total) { progress.update(done, total); };
+  options.wants_stop = was_interrupted;
+  const app::CollectiveResult result = app::collective(options);
+  if (!arguments.csv.empty()) app::write_csv(result, arguments.csv);
+  const std::string json = app::to_json(result);
+  if (!arguments.output.empty()) {
+    OutputFile file{arguments.output};
+    file.write(json);
+    file.commit();
+  }
+  print(arguments.is_json ? json : format_collective(result));
+}
+
+}  // namespace
+
+void add_collective(CLI::App& root, Session& session) {
+  CLI::App* command = root.add_subcommand("collective", "Times of a collective, for sizes and algorithms.");
+  const auto arguments = std::make_shared<Arguments>();
+  app::CollectiveOptions& options = arguments->options;
+  options.option_prefix = "--";
+  options.command = session.words;
+  command->add_option("operation", options.operation,
+                      "all_reduce, all_gather, reduce_scatter, all_to_all, ...");
+  command->add_option("--cluster", options.cluster, "File, preset, or generator such as star:hosts=8,...");
+  command->add_option("--ranks", arguments->ranks, "Use the first so many ranks (default: all)");
+  command->add_option("--group", options.group, "Use these ranks, in this order: 0,2,4-7");
+  command->add_option("--size", options.size, "1KiB..1GiB doubles; 1KiB..1GiB:x4; 1KiB,3MB")
+      ->capture_default_str();
+  command->add_option("--sizes-file", arguments->sizes_file,
+                      "Uneven sizes: a YAML or JSON list, one per rank");
+  command->add_option("--algorithm", options.algorithm, "Names, or all, auto, gloo, nccl")
+      ->capture_default_str();
+  command->add_option("--network", options.network, "Model, as flow:resolve_delay=1us, or a YAML file")
+      ->capture_default_str();
+  command->add_option("--dtype", options.dtype, "Element type, e.g. bfloat16, int32")->capture_default_str();
+  command->add_option("--root", arguments->root, "Of broadcast, reduce, gather, scatter; sender of send_recv")
+      ->capture_default_str();
+  command->add_option("--seed", arguments->seed, "Of everything random")->capture_default_str();
+  command->add_option("--skew", options.skew, "Ranks begin at random times up to this apart")
+      ->capture_default_str();
+  command->add_option("--iterations", arguments->iterations, "Back to back; time is the mean")
+      ->capture_default_str();
+  command->add_option("--workers", arguments->workers, "Threads, 0 = one per core; never changes a result")
+      ->capture_default_str();
+  command->add_option("--csv", arguments->csv, "Also write the rows to this CSV file");
+  command->add_option("--output", arguments->output, "Also write the JSON result to this file");
+  command->add_option("--trace", options.trace,
+                      "Write a timeline (.json, .json.gz, .csv) of the best at the largest size");
+  command->add_option("--queue", arguments->queue)->group("");  // Event queue, for tests.
+  command->add_flag("--lenient", options.lenient, "InfraGraph files: follow upstream where it is looser");
+  command->add_flag("--json", arguments->is_json, "Print JSON and nothing else");
+  command->add_flag("--quiet", arguments->is_quiet, "No progress");
+  command->footer(kExamples);
+  command->callback([arguments, &session] { session.action = [arguments] { run(*arguments); }; });
+}
+
+}  // namespace orrery::cli

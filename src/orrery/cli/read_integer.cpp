@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "orrery/base/error.hpp"
+#include "orrery/base/text.hpp"
+#include "orrery/cli/session.hpp"
+
+namespace orrery::cli {
+
+std::int64_t read_integer(const std::string& option, const std::string& text) {
+  const std::optional<std::int64_t> value = parse_integer(text);
+  if (value) return *value;
+  throw InputError{{.source = option,
+                    .position = {},
+                    .field = {},
+                    .value = text,
+                    .expected = "expected a whole number",
+                    .nearest = {}}};
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// What the commands share: each file here adds one command to the parser and, when it is chosen, leaves the
+/// work to be done after parsing.
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace orrery::cli {
+
+struct Session {
+  std::vector<std::string> words;  ///< As typed, program name first.
+  std::function<void()> action{};  ///< Of the chosen command.
+};
+
+void add_collective(CLI::App& root, Session& session);
+void add_cluster(CLI::App& root, Session& session);
+void add_describe(CLI::App& root, Session& session);
+void add_demo(CLI::App& root, Session& session);
+void add_completion(CLI::App& root, Session& session);
+
+/// `text` as a whole number; InputError names `option`.
+[[nodiscard]] std::int64_t read_integer(const std::string& option, const std::string& text);
+
+}  // namespace orrery::cli
