@@ -40,18 +40,20 @@ void Engine::grow_queue() {
   grow_ = false;
 }
 
+void Engine::execute(const Event& event) {
+  constexpr std::uint64_t kInterruptEvery = 1U << 14;
+  digest_.add(static_cast<std::uint64_t>(event.time) ^ (event.order * 0xD6E8FEB86659FD93ULL));
+  event.handler->on_event(event.payload);
+  if (++executed_ % kInterruptEvery == 0 && wants_stop_ != nullptr && (*wants_stop_)()) throw Interrupted{};
+}
+
 void Engine::run_round() {
   const auto before = [](const Event& a, const Event& b) { return a.order < b.order; };
   // Mostly sorted already: origins schedule in order and queues keep the order of insertion.
   if (current_.size() > 1 && !std::is_sorted(current_.begin(), current_.end(), before)) {
     std::sort(current_.begin(), current_.end(), before);
   }
-  constexpr std::uint64_t kInterruptEvery = 1U << 14;
-  for (const Event& event : current_) {
-    digest_.add(static_cast<std::uint64_t>(event.time) ^ (event.order * 0xD6E8FEB86659FD93ULL));
-    event.handler->on_event(event.payload);
-    if (++executed_ % kInterruptEvery == 0 && wants_stop_ != nullptr && (*wants_stop_)()) throw Interrupted{};
-  }
+  for (const Event& event : current_) execute(event);
   current_.clear();
 }
 
@@ -77,11 +79,13 @@ void Engine::finish_instant() {
 }
 
 bool Engine::next_instant() {
+  flush_lone();
   std::int64_t next = queue_->next_time();
   while (gate_ != nullptr) {
     const Time bound = gate_->earliest();
     if (bound == kTimeMax || count_ps(bound) > next) break;
     wait_for_programs(*gate_, wants_stop_);
+    flush_lone();
     next = queue_->next_time();
   }
   if (pending_ == 0) return false;
@@ -93,8 +97,16 @@ bool Engine::next_instant() {
 
 void Engine::run() {
   finish_instant();  // What was scheduled at time zero.
-  while (next_instant()) {
-    run_round();
+  for (;;) {
+    if (has_lone_ && gate_ == nullptr) {
+      has_lone_ = false;
+      now_ = lone_.time;
+      execute(Event{lone_});  // A copy: the handler may schedule the next one.
+    } else if (next_instant()) {
+      run_round();
+    } else {
+      break;
+    }
     // Mostly nothing is left to do at this time.
     if (!later_.empty() || !settlers_.empty() || gate_ != nullptr) finish_instant();
   }

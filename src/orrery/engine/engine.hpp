@@ -110,9 +110,22 @@ class Engine : Pinned {
     std::uint64_t counter = 0;
   };
   void push(const Event& event) {
+    if (pending_ == 0 && !has_lone_) {
+      lone_ = event;
+      has_lone_ = true;
+      return;
+    }
+    flush_lone();
     queue_->push(event);
     if (++pending_ > kSmall && grow_) grow_queue();
   }
+  void flush_lone() {
+    if (!has_lone_) return;
+    has_lone_ = false;
+    queue_->push(lone_);
+    ++pending_;
+  }
+  void execute(const Event& event);
   void grow_queue();
   /// Sorts and executes `current_`.
   void run_round();
@@ -130,6 +143,8 @@ class Engine : Pinned {
   std::unique_ptr<EventQueue> queue_;
   bool grow_ = false;
   std::size_t pending_ = 0;  // Events in the queue.
+  Event lone_;               // The only event there is, kept out of the queue: chains of single events are common.
+  bool has_lone_ = false;
   std::uint64_t rounds_limit_;
   std::vector<Origin> origins_;
   std::vector<Settler*> settlers_;

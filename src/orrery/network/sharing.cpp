@@ -10,6 +10,7 @@ namespace orrery::network {
 namespace {
 /// Levels closer than this are one level: rounding must not split flows that are equal by symmetry.
 constexpr double kSameLevel = 1e-12;
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 }  // namespace
 
 void Sharing::mark(std::uint32_t link) {
@@ -151,7 +152,7 @@ void Sharing::collect() {
   }
   dirty_.clear();
   for (std::size_t i = 0; i < seen_links_.size(); ++i) collect_link(seen_links_[i]);  // Grows while it runs.
-  frozen_below_ = std::numeric_limits<double>::infinity();
+  frozen_below_ = kInfinite;
 }
 
 void Sharing::fix_flows(std::uint32_t id, double level) {
@@ -180,27 +181,59 @@ void Sharing::fix_flows(std::uint32_t id, double level) {
     crossed.left = std::max(0.0, crossed.left - level * crossed.fixing);
     crossed.open -= crossed.fixing;
     crossed.fixing = 0;
+    shares_[crossed.place] = crossed.open > 0 ? crossed.left / crossed.open : kInfinite;
   }
 }
 
 void Sharing::fill() {
+  shares_.resize(seen_links_.size());
+  for (std::uint32_t place = 0; place < seen_links_.size(); ++place) {
+    Link& link = links_[seen_links_[place]];
+    link.place = place;
+    shares_[place] = link.open > 0 ? link.left / link.open : kInfinite;
+  }
+  // Looking through a few hundred shares is cheaper than keeping them in a heap (measured).
+  constexpr std::size_t kFewLinks = 256;
+  if (seen_links_.size() <= kFewLinks) {
+    fill_by_scan();
+  } else {
+    fill_by_heap();
+  }
+}
+
+void Sharing::fill_by_scan() {
+  double level = 0;
+  for (;;) {
+    double least = kInfinite;
+    std::size_t place = 0;
+    for (std::size_t i = 0; i < shares_.size(); ++i) {
+      if (shares_[i] < least) {
+        least = shares_[i];
+        place = i;
+      }
+    }
+    if (least == kInfinite) return;
+    if (least > level * (1 + kSameLevel)) level = least;
+    fix_flows(seen_links_[place], level);
+  }
+}
+
+void Sharing::fill_by_heap() {
   const auto later = [](const Key& a, const Key& b) {
     return a.share > b.share || (a.share == b.share && a.link > b.link);
   };
   heap_.clear();
   for (const std::uint32_t id : seen_links_) {
-    const Link& link = links_[id];
-    if (link.open > 0) heap_.push_back({link.left / link.open, id});
+    if (links_[id].open > 0) heap_.push_back({shares_[links_[id].place], id});
   }
   std::make_heap(heap_.begin(), heap_.end(), later);
   double level = 0;
   while (!heap_.empty()) {
     const Key top = heap_.front();
-    const Link& link = links_[top.link];
     std::pop_heap(heap_.begin(), heap_.end(), later);
     heap_.pop_back();
-    if (link.open == 0) continue;
-    const double share = link.left / link.open;
+    const double share = shares_[links_[top.link].place];
+    if (share == kInfinite) continue;
     // Shares only rise, so an entry that is out of date goes back and the next one is tried.
     if (share > top.share && !heap_.empty() && share > heap_.front().share) {
       heap_.push_back({share, top.link});
@@ -237,7 +270,7 @@ double Sharing::certificate_error() const {
   }
   for (std::uint32_t id = 0; id < rates_.size(); ++id) {
     if (!live[id]) continue;
-    double best = std::numeric_limits<double>::infinity();  // The link that comes closest to being a bottleneck.
+    double best = kInfinite;  // The link that comes closest to being a bottleneck.
     for (const std::uint32_t link : path(id)) {
       const double slack = links_[link].capacity > 0 ? 1 - load[link] / links_[link].capacity : 0;
       const double slower = fastest[link] > 0 ? 1 - rates_[id] / fastest[link] : 0;

@@ -53,6 +53,7 @@ class Sharing {
     std::uint32_t open = 0;
     std::uint32_t fixing = 0;
     std::uint32_t visit = 0;
+    std::uint32_t place = 0;  // In seen_links_ and shares_.
     bool dirty = false;
   };
   struct Route {
@@ -68,6 +69,8 @@ class Sharing {
   void collect();
   void collect_link(std::uint32_t link);
   void fill();
+  void fill_by_scan();
+  void fill_by_heap();
   /// Fixes every open flow of `link` at `level`, takes their share off the other links they cross.
   void fix_flows(std::uint32_t link, double level);
   void next_visit();
@@ -89,6 +92,7 @@ class Sharing {
   std::uint32_t visit_ = 0;  // Even; see visits_.
   std::vector<std::uint32_t> seen_links_;
   std::vector<std::uint32_t> seen_flows_;
+  std::vector<double> shares_;  // Of seen_links_: what each would give its open flows; infinite without any.
   std::vector<Key> heap_;
   std::vector<std::uint32_t> touched_;
   std::vector<std::uint32_t> picked_;  // Flows of one link that a pass is about; at least as long as any list.
