@@ -10,25 +10,32 @@ namespace {
 /// is on its way; two are sent ahead.
 GlooPlan segmented_ring(Rank ranks, Bytes size) {
   constexpr std::int64_t kLargestSegment = 1 << 20;
-  const std::int64_t rank_bytes = div_ceil(size.count(), std::max<std::int64_t>(ranks, 1));
-  const std::int64_t pieces = std::clamp<std::int64_t>(div_ceil(rank_bytes, kLargestSegment), 2, 1 << 20);
-  return {.algorithm = "ring", .pieces = static_cast<std::uint32_t>(pieces), .window = 2};
+  const std::int64_t segments = div_ceil(size.count(), kLargestSegment);
+  const std::int64_t pieces = std::clamp<std::int64_t>(div_ceil(segments, ranks), 2, 1 << 16);
+  return {.operation = Operation::kAllReduce, .algorithm = "ring", .pieces = static_cast<std::uint32_t>(pieces), .window = 2};
 }
 
 }  // namespace
 
-GlooPlan gloo_plan(Operation operation, Rank ranks, Bytes size) {
+GlooPlan gloo_plan(Operation operation, Rank ranks, Bytes size, bool is_uneven) {
+  const auto plan = [&](const char* algorithm, std::uint32_t pieces = 1, std::uint32_t window = 0) {
+    return GlooPlan{.operation = operation, .algorithm = algorithm, .pieces = pieces, .window = window};
+  };
   switch (operation) {
     case Operation::kAllReduce: return segmented_ring(ranks, size);
-    case Operation::kReduce: return segmented_ring(ranks, size);
-    case Operation::kReduceScatter: return {.algorithm = "ring"};
-    case Operation::kAllGather: return {.algorithm = "ring"};
-    case Operation::kAllToAll: return {.algorithm = "direct"};
-    case Operation::kBroadcast: return {.algorithm = "binomial_tree"};
+    case Operation::kReduceScatter: return segmented_ring(ranks, size);  // Each rank keeps its part of an all_reduce.
+    case Operation::kReduce: {
+      GlooPlan ring = segmented_ring(ranks, size);
+      ring.operation = operation;
+      return ring;
+    }
+    case Operation::kAllGather: return is_uneven ? plan("ring") : plan("ring", 2, 2);
+    case Operation::kAllToAll: return plan("direct");
+    case Operation::kBroadcast: return plan("binomial_tree");
     case Operation::kGather:
-    case Operation::kScatter: return {.algorithm = "flat"};
-    case Operation::kBarrier: return {.algorithm = "bruck"};
-    case Operation::kSendReceive: return {.algorithm = "point_to_point"};
+    case Operation::kScatter: return plan("flat");
+    case Operation::kBarrier: return plan("bruck");
+    case Operation::kSendReceive: return plan("point_to_point");
   }
   return {};
 }

@@ -99,8 +99,9 @@ std::vector<Choice> all_able(const CollectiveRequest& request, const SelectionCo
 }
 
 Choice gloo_choice(const CollectiveRequest& request, const SelectionContext& context) {
-  const GlooPlan plan = gloo_plan(request.operation, static_cast<Rank>(context.nodes.size()), request.size);
+  const GlooPlan plan = gloo_plan(request.operation, static_cast<Rank>(context.nodes.size()), request.size, !request.sizes.empty());
   Choice choice = plain_choice(plan.algorithm, request, context);
+  choice.request.operation = plan.operation;
   choice.request.pieces = plan.pieces;
   choice.request.window = plan.window;
   choice.label = "gloo: " + plan.algorithm;
