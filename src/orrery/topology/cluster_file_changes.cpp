@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 #include "orrery/topology/cluster_file_build.hpp"
@@ -111,6 +112,17 @@ LinkEvent end_of(const EventSpec& spec, LinkId link, const LinkSpec& described) 
   return event;
 }
 
+/// By time, then link; what happens to a link at one instant stays in the order of the file.
+std::vector<LinkEvent> sorted(const std::vector<LinkEvent>& changes) {
+  std::vector<std::size_t> order(changes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return std::tuple{changes[i].at, changes[i].link, i}; });
+  std::vector<LinkEvent> result;
+  result.reserve(changes.size());
+  for (const std::size_t i : order) result.push_back(changes[i]);
+  return result;
+}
+
 }  // namespace
 
 void apply_overrides(FileBuild& build, const config::Cursor& overrides) {
@@ -149,10 +161,7 @@ std::vector<LinkEvent> read_events(const FileBuild& build, const config::Cursor&
       if (changes.size() > kMaxEvents) at.fail(fmt::format("more than {} changes of links", kMaxEvents));
     }
   }
-  std::ranges::stable_sort(changes, [](const LinkEvent& x, const LinkEvent& y) {
-    return std::tie(x.at, x.link) < std::tie(y.at, y.link);
-  });
-  return changes;
+  return sorted(changes);
 }
 
 std::vector<LinkJitter> read_jitter(const FileBuild& build, const config::Cursor& jitter) {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 
@@ -102,9 +102,10 @@ TEST(LoadCluster, OptionsNameTheSourceAndTheCatalogue) {
   }
 }
 
-/// Goal: sizes that real machines have are built at once. The bound is ten times what was measured.
+/// Goal: sizes that real machines have are built at once. Processor time, so that a busy machine does not matter;
+/// the bound is about ten times what was measured.
 TEST(LoadCluster, SixteenThousandGpusAreBuiltAtOnce) {
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();
   EXPECT_EQ(
       load_cluster(
           "rail_optimized:hosts=2048,nvlink_bandwidth=450GBps,nvlink_latency=155ns,nic_bandwidth=400Gbps,"
@@ -112,7 +113,7 @@ TEST(LoadCluster, SixteenThousandGpusAreBuiltAtOnce) {
           .ranks.size(),
       16'384U);
   EXPECT_EQ(load_cluster("fattree:k=32,bandwidth=400Gbps,latency=500ns").ranks.size(), 8'192U);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds{500});
+  EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 0.5);
 }
 
 }  // namespace

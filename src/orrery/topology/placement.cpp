@@ -55,9 +55,8 @@ std::vector<std::uint32_t> order_ranks(const Draft& draft, const PlacementSpec& 
   if (spec.by == "host" || spec.by == "rail") {
     const std::vector<Seat> seats = seats_of(draft, allowed);
     const bool by_host = spec.by == "host";
-    std::ranges::stable_sort(order, [&](std::size_t x, std::size_t y) {
-      return by_host ? seats[x].host < seats[y].host : seats[x].rail < seats[y].rail;
-    });
+    std::ranges::sort(order, {},
+                      [&](std::size_t i) { return std::pair{by_host ? seats[i].host : seats[i].rail, i}; });
   }
   std::vector<std::uint32_t> placed;
   placed.reserve(static_cast<std::size_t>(ranks));

@@ -31,6 +31,7 @@ struct Unit {
   int high = 0;
   std::vector<OutlineRun> runs;
   bool holds_groups = false;
+  std::size_t place = 0;  ///< Among the units of its group, left to right.
   double width = 0;
 };
 
@@ -121,7 +122,8 @@ class TierLayout {
       std::vector<OutlineRun> runs = outline_.node_runs(index, tier);
       if (!runs.empty()) units.push_back({.low = tier, .high = tier, .runs = std::move(runs)});
     }
-    std::ranges::stable_sort(units, {}, &Unit::low);
+    for (std::size_t i = 0; i < units.size(); ++i) units[i].place = i;
+    std::ranges::sort(units, {}, [](const Unit& unit) { return std::pair{unit.low, unit.place}; });
     std::vector<Band> bands;
     for (Unit& unit : units) {
       for (const OutlineRun& run : unit.runs) unit.width += run_width(run, unit.holds_groups);

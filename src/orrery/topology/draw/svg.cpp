@@ -191,7 +191,7 @@ class SvgWriter {
   void write_labels() {
     std::vector<std::size_t> order(bundles_.all.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return picture_.bundle_y[i]; });
+    std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair{picture_.bundle_y[i], i}; });
     const std::size_t shown = std::min(order.size(), kMostBundles);
     // From the bottom up first, so that a crowd at the bottom has room, then from the top down.
     std::vector<double> at(shown);
