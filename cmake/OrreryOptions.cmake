@@ -35,6 +35,12 @@ file(RELATIVE_PATH source_from_build ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR}
 string(REGEX REPLACE "/$" "" source_from_build ${source_from_build})
 target_compile_options(orrery_options INTERFACE
   -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -fmacro-prefix-map=${source_from_build}/=)
+target_link_options(orrery_options INTERFACE -Wl,--as-needed)
+if(ORRERY_PORTABLE)
+  # For wheels that travel. fmt's header-only form costs 3 s of compilation per file.
+  target_compile_definitions(orrery_options INTERFACE FMT_HEADER_ONLY)
+  target_link_options(orrery_options INTERFACE -static-libstdc++ -static-libgcc)
+endif()
 if(ORRERY_WERROR)
   target_compile_options(orrery_options INTERFACE -Werror)
 endif()
