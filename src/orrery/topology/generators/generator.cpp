@@ -2,6 +2,8 @@
 #include "orrery/topology/generators/generator.hpp"
 
 #include <algorithm>
+#include <array>
+#include <string>
 
 #include "orrery/base/check.hpp"
 
@@ -19,6 +21,24 @@ GeneratorRegistry builtin_generators() {
   return registry;
 }
 
+namespace {
+
+/// "fat-tree", "rail-optimised" and the like mean what they say.
+std::string usual_spelling(std::string_view name) {
+  std::string spelling{name};
+  std::ranges::replace(spelling, '-', '_');
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kOther{{{"rail_optimised", "rail_optimized"},
+                                                                                 {"rail", "rail_optimized"},
+                                                                                 {"fat_tree", "fattree"},
+                                                                                 {"fullyconnected", "fully_connected"},
+                                                                                 {"full_mesh", "fully_connected"},
+                                                                                 {"clos", "fattree"}}};
+  const auto found = std::ranges::find(kOther, spelling, [](const auto& pair) { return pair.first; });
+  return found == kOther.end() ? spelling : std::string{found->second};
+}
+
+}  // namespace
+
 void GeneratorRegistry::add(Generator generator) {
   ORRERY_CHECK(find(generator.name) == nullptr, "generator '{}' is registered twice", generator.name);
   ORRERY_CHECK(generator.build != nullptr, "generator '{}' cannot build", generator.name);
@@ -33,7 +53,7 @@ std::vector<std::string> GeneratorRegistry::names() const {
 }
 
 const Generator* GeneratorRegistry::find(std::string_view name) const& {
-  const auto found = std::ranges::find(generators_, name, &Generator::name);
+  const auto found = std::ranges::find(generators_, usual_spelling(name), &Generator::name);
   return found == generators_.end() ? nullptr : &*found;
 }
 

@@ -20,10 +20,13 @@ namespace {
 struct RailSpec : EndpointFields {
   std::int64_t hosts = 0;
   std::int64_t gpus_per_host = 8;
-  Bandwidth nvlink_bandwidth;
-  Duration nvlink_latency{};
-  Bandwidth nic_bandwidth;
-  Duration nic_latency{};
+  // An HGX H100 host on NDR InfiniBand; catalog/clusters/hgx-h100x4.yaml cites the sources.
+  Bandwidth nvlink_bandwidth = Bandwidth::bytes_per_second(450'000'000'000);
+  Duration nvlink_latency{150'000};
+  std::optional<Bandwidth> bandwidth;
+  std::optional<Duration> latency;
+  Bandwidth nic_bandwidth = Bandwidth::bits_per_second(400'000'000'000);
+  Duration nic_latency{500'000};
   std::optional<Bandwidth> pcie_bandwidth;
   Duration pcie_latency{};
   std::optional<Duration> spine_latency;
@@ -37,11 +40,13 @@ struct RailSpec : EndpointFields {
     field("gpus_per_host", &RailSpec::gpus_per_host, "GPUs, NICs and rails of a host.",
           Rule{.min = 1, .max = 1024});
     field("nvlink_bandwidth", &RailSpec::nvlink_bandwidth, "GPU to NVSwitch, per direction.",
-          Rule{.required = true, .positive = true});
-    field("nvlink_latency", &RailSpec::nvlink_latency, "GPU to NVSwitch.", Rule{.required = true});
+          Rule{.positive = true});
+    field("nvlink_latency", &RailSpec::nvlink_latency, "GPU to NVSwitch.");
     field("nic_bandwidth", &RailSpec::nic_bandwidth, "NIC to leaf and leaf to spine, per direction.",
-          Rule{.required = true, .positive = true});
-    field("nic_latency", &RailSpec::nic_latency, "NIC to leaf.", Rule{.required = true});
+          Rule{.positive = true});
+    field("nic_latency", &RailSpec::nic_latency, "NIC to leaf.");
+    field("bandwidth", &RailSpec::bandwidth, "Short for nic_bandwidth.", Rule{.positive = true});
+    field("latency", &RailSpec::latency, "Short for nic_latency.");
     field("pcie_bandwidth", &RailSpec::pcie_bandwidth, "GPU to its NIC; absent = that of the NIC.",
           Rule{.positive = true});
     field("pcie_latency", &RailSpec::pcie_latency, "GPU to its NIC.");
@@ -106,7 +111,12 @@ void add_host(const RailSpec& spec, std::int64_t index, const NodeId* rail_leave
   }
 }
 
-Draft build(const RailSpec& spec, const config::Cursor& at) {
+Draft build(const RailSpec& given, const config::Cursor& at) {
+  RailSpec spec = given;
+  spec.nic_bandwidth = given.bandwidth.value_or(given.nic_bandwidth);
+  spec.nic_latency = given.latency.value_or(given.nic_latency);
+  if (given.bandwidth && at.has("nic_bandwidth")) at.at("bandwidth").fail("nic_bandwidth is given too; they are the same");
+  if (given.latency && at.has("nic_latency")) at.at("latency").fail("nic_latency is given too; they are the same");
   const Shape shape = shape_of(spec, at);
   const auto gpus = static_cast<double>(spec.hosts) * static_cast<double>(spec.gpus_per_host);
   expect_size(
