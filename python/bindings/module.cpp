@@ -1,11 +1,148 @@
 // SPDX-License-Identifier: Apache-2.0
+// The extension module orrery._core: thin glue over app. Results cross as JSON text, the same that the command
+// prints, so that both speak of the same keys; the package orrery turns it into dicts and lists.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
 
+#include "orrery/app/cluster_report.hpp"
+#include "orrery/app/collective.hpp"
+#include "orrery/app/describe.hpp"
+#include "orrery/app/native_file.hpp"
+#include "orrery/base/check.hpp"
+#include "orrery/base/error.hpp"
+#include "orrery/engine/engine.hpp"
+#include "orrery/topology/draw/summary.hpp"
+#include "orrery/topology/draw/svg.hpp"
+#include "orrery/topology/infragraph/infragraph.hpp"
+#include "orrery/topology/load_cluster.hpp"
 #include "orrery/version.hpp"
+
+namespace nb = nanobind;
+
+namespace {
+
+using namespace orrery;
+
+/// Runs Python's part of a long call: Ctrl-C and the progress callback. What they raise is kept and raised again
+/// when the C++ side has unwound.
+class Caller {
+ public:
+  explicit Caller(nb::object progress) : progress_{std::move(progress)} {}
+
+  bool wants_stop() {
+    const nb::gil_scoped_acquire held;
+    if (PyErr_CheckSignals() == 0) return false;
+    raised_.emplace();
+    return true;
+  }
+  void on_progress(std::size_t done, std::size_t total) {
+    const nb::gil_scoped_acquire held;
+    progress_(done, total);  // An exception ends the run: run_pool throws it again in this thread.
+  }
+  [[nodiscard]] bool has_progress() const { return !progress_.is_none(); }
+  void raise_if_any() {
+    if (raised_) {
+      nb::python_error error = std::move(*raised_);
+      raised_.reset();
+      throw error;
+    }
+  }
+
+ private:
+  nb::object progress_;
+  std::optional<nb::python_error> raised_;
+};
+
+std::string run_collective(app::CollectiveOptions& options, nb::object progress, const std::string& csv) {
+  Caller caller{std::move(progress)};
+  options.wants_stop = [&] { return caller.wants_stop(); };
+  if (caller.has_progress()) {
+    options.on_progress = [&](std::size_t done, std::size_t total) { caller.on_progress(done, total); };
+  }
+  try {
+    const nb::gil_scoped_release released;
+    const app::CollectiveResult result = app::collective(options);
+    if (!csv.empty()) app::write_csv(result, csv);
+    return app::to_json(result);
+  } catch (const engine::Interrupted&) {
+    caller.raise_if_any();
+    throw;
+  }
+}
+
+topology::Cluster load(const std::string& text, bool lenient) {
+  const nb::gil_scoped_release released;
+  topology::LoadOptions options;
+  options.source = "cluster";
+  options.lenient = lenient;
+  return topology::load_cluster(text, options);
+}
+
+void bind_errors(nb::module_& module) {
+  nb::exception<InputError>(module, "InputError", PyExc_ValueError);
+  nb::exception<SimulationError>(module, "SimulationError", PyExc_RuntimeError);
+  nb::exception<Bug>(module, "Bug", PyExc_RuntimeError);
+  nb::exception<engine::Interrupted>(module, "Interrupted", PyExc_KeyboardInterrupt);
+}
+
+void bind_cluster(nb::module_& module) {
+  using topology::Cluster;
+  nb::class_<Cluster>(module, "Cluster", "A loaded cluster; read only.")
+      .def_static("load", &load, nb::arg("text"), nb::kw_only(), nb::arg("lenient") = false)
+      .def_prop_ro("name", [](const Cluster& cluster) { return cluster.name; })
+      .def_prop_ro("nodes", [](const Cluster& cluster) { return cluster.graph.node_count(); })
+      .def_prop_ro("edges", [](const Cluster& cluster) { return cluster.graph.edge_count(); })
+      .def_prop_ro("ranks", [](const Cluster& cluster) { return cluster.ranks.size(); })
+      .def_prop_ro("warnings", [](const Cluster& cluster) { return cluster.warnings; })
+      .def("summary", [](const Cluster& cluster) { return topology::summarize(cluster); })
+      .def("svg", [](const Cluster& cluster) { return topology::draw_svg(cluster); })
+      .def("to_infragraph", [](const Cluster& cluster) { return topology::write_infragraph(cluster); })
+      .def("to_native", [](const Cluster& cluster) { return app::write_native(cluster); })
+      .def("graph_json", [](const Cluster& cluster) { return app::graph_json(cluster); })
+      .def("check_json", [](const Cluster& cluster) {
+        app::check_reachable(cluster, cluster.name);
+        return app::summary_json(cluster);
+      });
+}
+
+}  // namespace
 
 NB_MODULE(_core, module) {
   module.doc() = "The C++ core of Orrery.";
-  module.def("version", [] { return orrery::kVersion; }, "Version of the core.");
-  module.def("commit", &orrery::commit, "Commit the core was built from, or \"unknown\".");
+  module.def("version", [] { return kVersion; }, "Version of the core.");
+  module.def("commit", &commit, "Commit the core was built from, or \"unknown\".");
+  bind_errors(module);
+  bind_cluster(module);
+  module.def(
+      "describe_json",
+      [](const std::string& name) {
+        return app::to_json(name.empty() ? app::describe() : app::describe(name));
+      },
+      nb::arg("name") = "");
+  module.def("presets_json", [] { return app::presets_json(app::list_presets()); });
+
+  using Options = app::CollectiveOptions;
+  nb::class_<Options>(module, "CollectiveOptions", "What orrery.collective() was asked for.")
+      .def(nb::init<>())
+      .def_rw("operation", &Options::operation)
+      .def_rw("cluster", &Options::cluster)
+      .def_rw("ranks", &Options::ranks, nb::arg().none())
+      .def_rw("group", &Options::group)
+      .def_rw("size", &Options::size)
+      .def_rw("uneven", &Options::uneven)
+      .def_rw("algorithm", &Options::algorithm)
+      .def_rw("network", &Options::network)
+      .def_rw("dtype", &Options::dtype)
+      .def_rw("root", &Options::root)
+      .def_rw("seed", &Options::seed)
+      .def_rw("skew", &Options::skew)
+      .def_rw("iterations", &Options::iterations)
+      .def_rw("workers", &Options::workers)
+      .def_rw("trace", &Options::trace)
+      .def_rw("lenient", &Options::lenient);
+  module.def("collective_json", &run_collective, nb::arg("options"), nb::arg("progress").none(),
+             nb::arg("csv") = "");
 }

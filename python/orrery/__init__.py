@@ -1,11 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Orrery: a deterministic simulator for distributed AI."""
+"""Orrery: a deterministic simulator for distributed AI.
+
+    import orrery
+    result = orrery.collective("all_reduce", "hgx-h100", size="1KiB..1GiB")
+    for row in result["results"]:
+        print(row["size_bytes"], row["algorithm"], row["time_ps"], row["busbw_GBps"])
+"""
 
 from orrery._paths import set_environment
 
 set_environment()
 
-from orrery._core import commit, version  # noqa: E402  (the core reads the environment set above)
+from orrery._cluster import Cluster  # noqa: E402  (the core reads the environment set above)
+from orrery._collective import collective  # noqa: E402
+from orrery._core import Bug, InputError, SimulationError, commit, version  # noqa: E402
+from orrery._describe import clusters, describe  # noqa: E402
 
 __version__ = version()
-__all__ = ["__version__", "commit", "version"]
+__all__ = [
+    "Bug",
+    "Cluster",
+    "InputError",
+    "SimulationError",
+    "__version__",
+    "clusters",
+    "collective",
+    "commit",
+    "describe",
+    "version",
+]

@@ -16,7 +16,7 @@ namespace orrery::app {
 struct CollectiveOptions {
   std::string operation;                ///< "all_reduce", ...
   std::string cluster;                  ///< File, preset, or generator in one line.
-  std::optional<std::int64_t> ranks{};  ///< The first so many; absent = all of the cluster.
+  std::optional<std::int64_t> ranks{};  ///< The first so many; absent = all (send_recv: two).
   std::string group{};                  ///< "0,2,4-7"; not together with `ranks`.
   std::string size = "1KiB..1GiB";      ///< As parse_sizes() reads it.
   std::vector<std::int64_t> uneven{};   ///< Bytes per rank, or per pair for all_to_all; replaces `size`.

@@ -61,14 +61,16 @@ class OptionReader {
                       .nearest = nearest_name(options_.operation, names)}};
   }
 
-  [[nodiscard]] std::vector<Rank> group(const topology::Cluster& cluster) const {
+  [[nodiscard]] std::vector<Rank> group(const topology::Cluster& cluster, Operation operation) const {
     const std::size_t available = cluster.ranks.size();
     if (available == 0) fail("cluster", options_.cluster, "the cluster has no ranks");
     if (!options_.group.empty()) {
       if (options_.ranks) fail("group", options_.group, fmt::format("not together with {}", name("ranks")));
       return parse_group(options_.group, available, name("group"));
     }
-    std::size_t count = available;
+    // A message has two ends; asking for the whole cluster would be no mistake that helps anybody.
+    const bool is_pair = operation == Operation::kSendReceive && available > 1;
+    std::size_t count = is_pair ? 2 : available;
     if (options_.ranks) {
       if (*options_.ranks < 1 || *options_.ranks > static_cast<std::int64_t>(available)) {
         fail("ranks", fmt::format("{}", *options_.ranks),
@@ -172,7 +174,7 @@ CollectivePlan plan_collective(const CollectiveOptions& options) {
   load.catalog = options.catalog;
   load.lenient = options.lenient;
   plan.cluster = topology::load_cluster(options.cluster, load);
-  plan.group = read.group(plan.cluster);
+  plan.group = read.group(plan.cluster, plan.operation);
   for (const Rank rank : plan.group) plan.nodes.push_back(plan.cluster.ranks[rank]);
   read.between("root", options.root, 0, static_cast<std::int64_t>(plan.group.size()) - 1);
   if (!options.uneven.empty()) plan.uneven = read.uneven(plan.operation, plan.group.size(), plan.sizes);

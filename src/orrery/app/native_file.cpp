@@ -148,7 +148,7 @@ class NativeWriter {
     for (const Graph::Edge& edge : graph_.edges()) {
       const topology::LinkSpec& there = graph_.link(edge.forward);
       const topology::LinkSpec& back = graph_.link(edge.backward);
-      add("  - {{between: {} - {}, bandwidth: {}, latency: {}", names_[edge.a.index()],
+      add("  - {{between: \"{} - {}\", bandwidth: {}, latency: {}", names_[edge.a.index()],
           names_[edge.b.index()], to_text(there.bandwidth), to_text(there.latency));
       if (back.bandwidth != there.bandwidth) add(", back_bandwidth: {}", to_text(back.bandwidth));
       if (back.latency != there.latency) add(", back_latency: {}", to_text(back.latency));
@@ -193,7 +193,7 @@ class NativeWriter {
   void events() {
     if (!cluster_.events.empty()) add("events:\n");
     for (const topology::LinkEvent& event : cluster_.events) {
-      add("  - {{at: {}, link: {}", to_text(event.at.time_since_epoch()), link_name(event.link));
+      add("  - {{at: {}, link: \"{}\"", to_text(event.at.time_since_epoch()), link_name(event.link));
       if (event.bandwidth) add(", bandwidth: {}", to_text(*event.bandwidth));
       if (event.latency) add(", latency: {}", to_text(*event.latency));
       if (event.up) add(", state: {}", *event.up ? "up" : "down");

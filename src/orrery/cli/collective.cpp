@@ -21,7 +21,7 @@ constexpr const char* kExamples = R"(Size is the whole buffer, as nccl-tests cou
 Examples:
   orrery collective all_reduce --cluster hgx-h100
   orrery collective all_reduce --cluster hgx-h100 --algorithm nccl --size 1KiB..1GiB:x4
-  orrery collective all_to_all --cluster fattree:hosts=64,bandwidth=100Gbps,latency=1us --ranks 16 --size 8MiB
+  orrery collective all_to_all --cluster fattree:k=8,bandwidth=100Gbps,latency=1us --ranks 16 --size 8MiB
   orrery collective all_gather --cluster mycluster.yaml --group 0,2,4-7 --algorithm ring,direct --json
   orrery collective broadcast --cluster jetson-lan --root 3 --size 10MB --trace broadcast.json.gz)";
 
@@ -107,7 +107,8 @@ void add_collective(CLI::App& root, Session& session) {
   command->add_option("operation", options.operation,
                       "all_reduce, all_gather, reduce_scatter, all_to_all, ...");
   command->add_option("--cluster", options.cluster, "File, preset, or generator such as star:hosts=8,...");
-  command->add_option("--ranks", arguments->ranks, "Use the first so many ranks (default: all)");
+  command->add_option("--ranks", arguments->ranks,
+                      "Use the first so many ranks (default: all; send_recv: 2)");
   command->add_option("--group", options.group, "Use these ranks, in this order: 0,2,4-7");
   command->add_option("--size", options.size, "1KiB..1GiB doubles; 1KiB..1GiB:x4; 1KiB,3MB")
       ->capture_default_str();

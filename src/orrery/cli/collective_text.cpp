@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "orrery/base/text.hpp"
@@ -21,6 +22,19 @@ std::string digits(double value) {
 }
 
 std::string microseconds(std::int64_t picoseconds) { return digits(static_cast<double>(picoseconds) * 1e-6); }
+
+/// 16000000 is "16MB", 1048576 is "1MiB": whichever is shorter.
+std::string size_text(std::int64_t bytes) {
+  std::string text = to_text(Bytes{bytes});
+  constexpr std::array<std::pair<std::int64_t, const char*>, 4> kDecimal{
+      {{1'000, "kB"}, {1'000'000, "MB"}, {1'000'000'000, "GB"}, {1'000'000'000'000, "TB"}}};
+  for (const auto& [factor, unit] : kDecimal) {
+    if (bytes == 0 || bytes % factor != 0) continue;
+    if (const std::string decimal = fmt::format("{}{}", bytes / factor, unit); decimal.size() < text.size())
+      text = decimal;
+  }
+  return text;
+}
 
 std::string bandwidth(const std::optional<double>& value) { return value ? digits(*value) : "-"; }
 
@@ -68,10 +82,10 @@ std::string format_collective(const app::CollectiveResult& result) {
   heads.push_back("<");
   std::vector<std::vector<std::string>> rows;
   for (const app::CollectiveRow& row : result.rows) {
-    std::vector<std::string> cells{to_text(Bytes{row.size_bytes}), row.algorithm,
-                                   microseconds(row.time_ps),      bandwidth(row.algbw_gbps),
-                                   bandwidth(row.busbw_gbps),      fmt::format("{}", row.messages),
-                                   to_text(Bytes{row.wire_bytes})};
+    std::vector<std::string> cells{size_text(row.size_bytes), row.algorithm,
+                                   microseconds(row.time_ps), bandwidth(row.algbw_gbps),
+                                   bandwidth(row.busbw_gbps), fmt::format("{}", row.messages),
+                                   size_text(row.wire_bytes)};
     if (has_repeats) cells.insert(cells.begin() + 3, microseconds(row.total_time_ps));
     cells.push_back(row.is_best && rivals[row.size_bytes] > 1 ? "*" : "");
     rows.push_back(std::move(cells));

@@ -33,10 +33,10 @@ What to look at next
   {0}/result.json         every number above, to the picosecond
 
 Try
-  orrery collective all_reduce --cluster {1} --algorithm nccl      what NCCL would choose, and its time
-  orrery collective all_to_all --cluster gb200-nvl72 --size 64MiB  another operation on 72 GPUs
-  orrery cluster list                                              clusters that come with Orrery
-  orrery describe                                                  everything that can be named
+  orrery collective all_reduce --cluster {1} --algorithm nccl  what NCCL would choose, and its time
+  orrery collective all_to_all --cluster gb200-nvl72 --size 64MiB   another operation, on 72 GPUs
+  orrery cluster list                                               clusters that come with Orrery
+  orrery describe                                                   everything that can be named
 )";
 
 void write_file(const std::string& path, std::string_view text) {

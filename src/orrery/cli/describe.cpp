@@ -37,7 +37,9 @@ std::string heading(const std::string& kind) {
 std::string format_fields(const std::vector<config::FieldDoc>& fields) {
   std::string text;
   for (const config::FieldDoc& field : fields) {
-    const std::string value = field.required ? "required" : "default " + field.default_value;
+    const bool is_optional = field.default_value.empty() || field.default_value == "null";
+    const std::string value =
+        field.required ? "required" : (is_optional ? "optional" : "default " + field.default_value);
     text += fmt::format("      {} ({}, {}): {}\n", field.name, field.type, value, field.help);
   }
   return text;

@@ -67,7 +67,7 @@ InputError unexpected(const CLI::App& app, const std::string& word) {
 
 InputError explain(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& at = deepest(app);
-  if (error.get_name() == "ExtrasError") {
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
     const std::vector<std::string> rest = app.remaining(true);
     if (!rest.empty()) return unexpected(at, rest.front());
   }
