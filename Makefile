@@ -2,7 +2,7 @@
 #   JOBS=n      parallel jobs (default: cores, less when memory is short)
 #   PYTHON=...  the interpreter .venv is made with (default: 3.11, else 3.10 or newer)
 .DEFAULT_GOAL := help
-.PHONY: help demo build test bench check format clean distclean
+.PHONY: help demo build test bench validate check format clean distclean
 .NOTPARALLEL:
 export JOBS PYTHON
 
@@ -27,6 +27,10 @@ bench: build  ## Measure speed and accuracy; writes build/bench/results.json
 	@tools/setup build bench
 	@tools/build bench
 	@.venv/bin/python bench/run.py --build build/bench --output build/bench/results.json
+
+validate: build  ## Compare models with measurements; rewrites docs/validation.md
+	@tools/setup build validate
+	@.venv/bin/python tools/validate_nccl.py --predict orrery --orrery .venv/bin/orrery
 
 check: test  ## All tests, style, clang, sanitizers: what a change must pass
 	@tools/setup build test check

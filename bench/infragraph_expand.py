@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Expansion of a large InfraGraph file: Orrery against the InfraGraph service, in one run.
 
-    pip install infragraph                      # in a virtual environment of its own
-    bench/infragraph_expand.py --ours build/dev/tests/peers/orrery_infragraph_time [--json ratios.json]
+    bench/infragraph_expand.py --ours build/bench/bench/bench_infragraph [--json ratios.json]
 
 The file is a fat tree of 32-port switches with three levels and DGX H100 hosts, made by the peer's own
 blueprints: 76,032 nodes, 129,024 edges. Both sides read the same YAML text and build the graph. The peer takes
@@ -54,7 +53,7 @@ def append_ratio(path, name, ratio):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--ours", required=True, help="the built orrery_infragraph_time")
+    parser.add_argument("--ours", required=True, help="the built bench_infragraph")
     parser.add_argument("--ports", type=int, default=32)
     parser.add_argument("--levels", type=int, default=3)
     parser.add_argument("--repeats", type=int, default=5, help="of our side; the fastest counts")

@@ -93,10 +93,19 @@ def bench_scale(build: Path, results: dict) -> None:
         results[f"{name}_mib"] = round(memory, 1)
 
 
+def bench_infragraph(build: Path, output: Path) -> None:
+    """The peer takes a minute; it is installed by tools/requirements-bench.txt and left out when it is missing."""
+    print(flush=True)
+    script = Path(__file__).with_name("infragraph_expand.py")
+    ours = build / "bench" / "bench_infragraph"
+    subprocess.run([sys.executable, str(script), "--ours", str(ours), "--json", str(output)], check=False)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=Path("build/bench"), help="the build tree of the benchmarks")
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--quick", action="store_true", help="leave out the InfraGraph peer, which takes a minute")
     parser.add_argument("--output", type=Path, default=None, help="results file (default: BUILD/results.json)")
     arguments = parser.parse_args()
     results: dict = {}
@@ -104,6 +113,8 @@ def main() -> None:
     bench_scale(arguments.build, results)
     output = arguments.output or arguments.build / "results.json"
     output.write_text(json.dumps(results, indent=2, sort_keys=True) + "\n")
+    if not arguments.quick:
+        bench_infragraph(arguments.build, output)
     print(f"\nwritten to {output}")
 
 
