@@ -16,10 +16,13 @@ class RunTrace {
 
   /// A message left on its way to `channel`.
   void sent(std::uint32_t channel, Time at) { sent_[channel].push_back(at); }
-  /// The oldest message to `channel` arrived: draws an arrow between the two ranks' tracks.
+  /// The oldest message to `channel` arrived: draws an arrow between the two ranks' tracks and counts it.
   void arrived(std::uint32_t channel, const std::string& from, const std::string& to, Time at) {
-    observer_.flow(track(from), sent_[channel].front(), track(to), at);
+    const engine::TrackId target = track(to);
+    observer_.flow(track(from), sent_[channel].front(), target, at);
     sent_[channel].pop_front();
+    if (target.index() >= received_.size()) received_.resize(target.index() + 1);
+    observer_.counter(target, "messages received", at, static_cast<double>(++received_[target.index()]));
   }
   void waited(const std::string& who, const std::string& what, Time begin, Time end) {
     if (begin < end) observer_.span(track(who), what, begin, end, "");
@@ -31,6 +34,7 @@ class RunTrace {
  private:
   engine::TrackId track(const std::string& who) { return observer_.track("ranks", who); }
   engine::Observer& observer_;
+  std::vector<std::uint64_t> received_;  // By track.
   std::vector<std::deque<Time>> sent_;  // Per channel, oldest first: messages of a channel arrive in order.
 };
 

@@ -7,7 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
+#include "orrery/topology/catalog.hpp"
+
 
 namespace orrery::collectives {
 namespace {
@@ -146,8 +147,7 @@ struct Case {
 };
 
 NcclTable shipped(const std::string& platform) {
-  const auto root = std::filesystem::path{__FILE__}.parent_path() / "../../../..";
-  return load_nccl_table((root / "catalog/nccl" / (platform + ".yaml")).string());
+  return load_nccl_table(topology::catalog_directory() + "/nccl/" + platform + ".yaml");
 }
 
 void expect_cases(const std::string& platform, const std::vector<Case>& cases) {
