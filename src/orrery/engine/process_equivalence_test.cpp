@@ -36,7 +36,7 @@ TEST(ProcessEquivalence, CoroutinesRepeatThemselvesAndEnd) {
 }
 
 TEST(ProcessEquivalence, ThreadsLikeCoroutines) {
-  for (std::uint64_t seed = 0; seed < 80; ++seed) {
+  for (std::uint64_t seed = 0; seed < 64; ++seed) {
     const Scenario scenario = random_scenario(seed, shape(seed, 7, 60));
     const Outcome expected = run_scenario(scenario, Carrier::kCoroutines);
     for (const std::uint32_t concurrency : {1U, 2U, 8U}) {
@@ -50,7 +50,7 @@ TEST(ProcessEquivalence, ThreadsLikeCoroutines) {
 }
 
 TEST(ProcessEquivalence, ForkedProcessesLikeCoroutines) {
-  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
     const Scenario scenario = random_scenario(seed, shape(seed, 6, 60));
     const Outcome expected = run_scenario(scenario, Carrier::kCoroutines);
     for (const std::uint32_t concurrency : {1U, 2U, 8U}) {

@@ -52,8 +52,12 @@ ProcessReaper::ProcessReaper(ProcessHost& host, std::chrono::milliseconds grace)
   sigset_t before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread{[this] { loop(); }};
+  thread_ = std::thread{[this] {
+    is_up_.count_down();
+    loop();
+  }};
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  is_up_.wait();
 }
 
 ProcessReaper::~ProcessReaper() {

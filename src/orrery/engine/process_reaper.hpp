@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <latch>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -42,6 +43,7 @@ class ProcessReaper : Pinned {
   std::mutex mutex_;
   std::vector<Child> children_;
   bool stops_ = false;
+  std::latch is_up_{1};  // A fork amid the birth of the thread would copy the locks that takes.
   std::thread thread_;
 };
 
