@@ -119,7 +119,9 @@ Spec read_spec(const Cursor& at) {
   Spec::fields([&](const char* name, auto member, const char*, const Rule& rule = {}) {
     using T = std::remove_cvref_t<decltype(spec.*member)>;
     if (at.has(name)) {
-      spec.*member = Codec<T>::read(at.at(name), rule);
+      const Cursor value = at.at(name);
+      if (rule.required && value.node().kind == Kind::kNull) value.fail("required, but nothing is given");
+      spec.*member = Codec<T>::read(value, rule);
     } else if (rule.required) {
       at.fail(std::string{"required key '"} + name + "' is missing");
     }
