@@ -1,5 +1,6 @@
 # orrery_module(NAME SOURCES a.cpp ... [TESTS a_test.cpp ...] [DEPENDS base ...] [LINK lib ...])
 # makes the static library orrery_NAME and, with tests on, the program orrery_NAME_test (one ctest per case).
+# Tests run in the source tree: __FILE__ is relative to it.
 function(orrery_module name)
   cmake_parse_arguments(ARG "" "" "SOURCES;TESTS;DEPENDS;LINK" ${ARGN})
   set(target orrery_${name})
@@ -16,7 +17,7 @@ function(orrery_module name)
   if(ORRERY_TESTS AND ARG_TESTS)
     add_executable(${target}_test ${ARG_TESTS})
     target_link_libraries(${target}_test PRIVATE ${target} GTest::gtest_main GTest::gmock)
-    gtest_discover_tests(${target}_test DISCOVERY_TIMEOUT 60
+    gtest_discover_tests(${target}_test DISCOVERY_TIMEOUT 60 WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
       PROPERTIES LABELS unit ENVIRONMENT ORRERY_CATALOG=${PROJECT_SOURCE_DIR}/catalog)
   endif()
 endfunction()
