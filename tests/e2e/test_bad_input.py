@@ -142,7 +142,9 @@ FILES = {
     "event of no kind": (native(events=[{"at": "1us", "link": "host[0] - switch"}]).encode(), "expected a change"),
     "unreachable ranks": (
         b"nodes: {a: {count: 2}, b: {count: 2}}\n"
-        b"links: {a: {shape: full, bandwidth: 1Gbps, latency: 1us}, b: {shape: full, bandwidth: 1Gbps, latency: 1us}}\n",
+        b"links:\n"
+        b"  a: {shape: full, bandwidth: 1Gbps, latency: 1us}\n"
+        b"  b: {shape: full, bandwidth: 1Gbps, latency: 1us}\n",
         "rank 0 (a[0]) cannot reach rank 2 (b[0])",
     ),
 }

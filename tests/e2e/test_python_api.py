@@ -17,7 +17,8 @@ STAR = "star:hosts=4,bandwidth=1GBps,latency=500us"
 
 
 def test_the_call_and_the_command_give_the_same(orrery):
-    shown = json.loads(orrery("collective", "all_reduce", "--cluster", "hgx-h100", "--size", "1KiB,1MiB", "--json").stdout)
+    arguments = ["all_reduce", "--cluster", "hgx-h100", "--size", "1KiB,1MiB", "--json"]
+    shown = json.loads(orrery("collective", *arguments).stdout)
     called = orrery_module.collective("all_reduce", "hgx-h100", size="1KiB,1MiB")
     for data in (shown, called):
         del data["manifest"]["command"]
@@ -25,7 +26,8 @@ def test_the_call_and_the_command_give_the_same(orrery):
 
 
 def test_sizes_and_groups_in_python_form():
-    data = orrery_module.collective("all_reduce", STAR, size=[1024, "2KiB"], group=[0, 2, 3], algorithm=["ring", "direct"])
+    algorithms = ["ring", "direct"]
+    data = orrery_module.collective("all_reduce", STAR, size=[1024, "2KiB"], group=[0, 2, 3], algorithm=algorithms)
     assert [row["size_bytes"] for row in data["results"]] == [1024, 1024, 2048, 2048]
     assert {row["ranks"] for row in data["results"]} == {3}
     (row,) = orrery_module.collective("all_gather", STAR, sizes=[4_000_000, 0, 0, 0], algorithm="direct")["results"]
@@ -79,7 +81,7 @@ def test_describe_and_clusters():
 
 def test_progress_and_its_exceptions():
     calls = []
-    orrery_module.collective("all_reduce", "hgx-h100", size="1KiB", progress=lambda done, total: calls.append((done, total)))
+    orrery_module.collective("all_reduce", "hgx-h100", size="1KiB", progress=lambda *call: calls.append(call))
     assert calls[-1][0] == calls[-1][1] > 0
 
     def fail(done, total):

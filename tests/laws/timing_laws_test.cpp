@@ -48,8 +48,9 @@ TEST_P(TimingLaws, TwentySkewedRingAllGathersTakeSixTenthsOfASecond) {
 TEST_P(TimingLaws, FourIntoOnePortTakeFourTimesAsLong) {
   network::TestNetwork net{GetParam(), kStar};
   std::vector<std::size_t> messages;
-  for (std::size_t source = 1; source <= 4; ++source)
+  for (std::size_t source = 1; source <= 4; ++source) {
     messages.push_back(net.send(Time{}, source, 0, Bytes{1'000'000}));
+  }
   net.run();
   Time last{};
   for (const std::size_t message : messages) last = std::max(last, net.arrived(message));

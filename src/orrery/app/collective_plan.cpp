@@ -116,14 +116,16 @@ class OptionReader {
   [[nodiscard]] Duration skew() const {
     const auto skew = parse_duration(options_.skew);
     constexpr Duration kLongest = std::chrono::hours{1};
-    if (!skew || *skew > kLongest)
+    if (!skew || *skew > kLongest) {
       fail("skew", options_.skew, "expected a time of at most an hour, such as 1us");
+    }
     return *skew;
   }
 
   [[nodiscard]] std::size_t workers() const {
-    if (between("workers", options_.workers, 0, kMaxWorkers) > 0)
+    if (between("workers", options_.workers, 0, kMaxWorkers) > 0) {
       return static_cast<std::size_t>(options_.workers);
+    }
     return std::max(1U, std::thread::hardware_concurrency());
   }
 

@@ -29,8 +29,9 @@ std::optional<double> gigabytes_per_second(Bytes size, std::int64_t picoseconds)
 CollectiveRow run_point(const CollectivePoint& point, const PointContext& context) {
   const CollectivePlan& plan = context.plan;
   const collectives::CollectiveRequest request = plan.request(point.size, context.options.root);
-  const std::unique_ptr<collectives::Schedule> schedule =
-      plan.algorithms.get(point.choice.algorithm).plan(point.choice.request);
+  const std::shared_ptr<const collectives::Schedule> schedule =
+      point.choice.schedule ? point.choice.schedule
+                            : plan.algorithms.get(point.choice.algorithm).plan(point.choice.request);
   const collectives::Layout layout = collectives::layout_of(request, *schedule);
   Simulation simulation{{.cluster = plan.cluster,
                          .router = context.router,
@@ -62,6 +63,11 @@ CollectiveRow run_point(const CollectivePoint& point, const PointContext& contex
   row.messages = run.messages();
   row.wire_bytes = run.wire_bytes().count();
   row.notes = simulation.network().notes();
+  if (row.schedule == "offload") {
+    // A cluster file cannot say yet what its switches can do, so the table must.
+    row.notes.emplace_back(
+        "offload needs switches that reduce and copy data (NVLink SHARP, InfiniBand SHARP)");
+  }
   row.digest = simulation.engine().digest();
   return row;
 }

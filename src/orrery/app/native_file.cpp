@@ -164,8 +164,9 @@ class NativeWriter {
     }
     if (members.empty()) return;
     add("groups:\n");
-    for (const auto& [group, names] : members)
+    for (const auto& [group, names] : members) {
       add("  {}: [{}]\n", quoted(group), fmt::format("\"{}\"", fmt::join(names, "\", \"")));
+    }
   }
 
   void find_parallel() {

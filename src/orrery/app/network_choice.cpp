@@ -23,8 +23,9 @@ NetworkChoice from_file(const std::string& path, const network::NetworkRegistry&
   const config::Document document = config::Document::load(path);
   const config::Cursor at{document};
   at.expect_keys(registry.names());
-  if (at.node().entries.size() != 1)
+  if (at.node().entries.size() != 1) {
     at.fail("expected one network model, such as {flow: {resolve_delay: 1us}}");
+  }
   const config::Entry& only = at.node().entries.front();
   const network::NetworkRegistry::Entry& entry = registry.get(only.key, path);
   if (only.value.kind != config::Kind::kNull) return prepare(entry, at.at(only.key));

@@ -13,8 +13,9 @@ namespace orrery::app {
 void check_output(const std::string& path) {
   std::error_code ignored;
   const std::filesystem::file_status status = std::filesystem::status(path, ignored);
-  if (std::filesystem::is_directory(status))
+  if (std::filesystem::is_directory(status)) {
     throw InputError{fmt::format("{}: cannot write: is a directory", path)};
+  }
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
     throw InputError{fmt::format("{}: cannot write: not a regular file", path)};
   }

@@ -82,10 +82,12 @@ void run(Arguments& arguments) {
   for (const std::string& path : {arguments.csv, arguments.output}) {
     if (!path.empty()) app::check_output(path);
   }
-  Progress progress{arguments.is_quiet};
-  options.on_progress = [&](std::size_t done, std::size_t total) { progress.update(done, total); };
   options.wants_stop = was_interrupted;
-  const app::CollectiveResult result = app::collective(options);
+  const app::CollectiveResult result = [&] {
+    Progress progress{arguments.is_quiet};  // Gone before anything is printed.
+    options.on_progress = [&](std::size_t done, std::size_t total) { progress.update(done, total); };
+    return app::collective(options);
+  }();
   if (!arguments.csv.empty()) app::write_csv(result, arguments.csv);
   const std::string json = app::to_json(result);
   if (!arguments.output.empty()) {
@@ -104,34 +106,27 @@ void add_collective(CLI::App& root, Session& session) {
   app::CollectiveOptions& options = arguments->options;
   options.option_prefix = "--";
   options.command = session.words;
-  command->add_option("operation", options.operation,
-                      "all_reduce, all_gather, reduce_scatter, all_to_all, ...");
-  command->add_option("--cluster", options.cluster, "File, preset, or generator such as star:hosts=8,...");
-  command->add_option("--ranks", arguments->ranks,
-                      "Use the first so many ranks (default: all; send_recv: 2)");
-  command->add_option("--group", options.group, "Use these ranks, in this order: 0,2,4-7");
-  command->add_option("--size", options.size, "1KiB..1GiB doubles; 1KiB..1GiB:x4; 1KiB,3MB")
-      ->capture_default_str();
-  command->add_option("--sizes-file", arguments->sizes_file,
-                      "Uneven sizes: a YAML or JSON list, one per rank");
-  command->add_option("--algorithm", options.algorithm, "Names, or all, auto, gloo, nccl")
-      ->capture_default_str();
-  command->add_option("--network", options.network, "Model, as flow:resolve_delay=1us, or a YAML file")
-      ->capture_default_str();
-  command->add_option("--dtype", options.dtype, "Element type, e.g. bfloat16, int32")->capture_default_str();
-  command->add_option("--root", arguments->root, "Of broadcast, reduce, gather, scatter; sender of send_recv")
-      ->capture_default_str();
-  command->add_option("--seed", arguments->seed, "Of everything random")->capture_default_str();
-  command->add_option("--skew", options.skew, "Ranks begin at random times up to this apart")
-      ->capture_default_str();
-  command->add_option("--iterations", arguments->iterations, "Back to back; time is the mean")
-      ->capture_default_str();
-  command->add_option("--workers", arguments->workers, "Threads, 0 = one per core; never changes a result")
-      ->capture_default_str();
-  command->add_option("--csv", arguments->csv, "Also write the rows to this CSV file");
-  command->add_option("--output", arguments->output, "Also write the JSON result to this file");
-  command->add_option("--trace", options.trace,
-                      "Write a timeline (.json, .json.gz, .csv) of the best at the largest size");
+  const auto add = [command](const char* name, std::string& value, const char* kind, const char* help) {
+    CLI::Option* option = command->add_option(name, value, help)->type_name(kind);
+    if (!value.empty()) option->capture_default_str();
+  };
+  add("operation", options.operation, "NAME", "all_reduce, all_gather, reduce_scatter, all_to_all, ...");
+  add("--cluster", options.cluster, "CLUSTER", "File, preset, or generator such as star:hosts=8,...");
+  add("--ranks", arguments->ranks, "N", "Use the first so many ranks (default: all; send_recv: 2)");
+  add("--group", options.group, "RANKS", "Use these ranks, in this order: 0,2,4-7");
+  add("--size", options.size, "SIZES", "1KiB..1GiB doubles; 1KiB..1GiB:x4; 1KiB,3MB");
+  add("--sizes-file", arguments->sizes_file, "FILE", "Uneven sizes: a YAML or JSON list, one per rank");
+  add("--algorithm", options.algorithm, "NAMES", "Names, or all, auto, gloo, nccl");
+  add("--network", options.network, "MODEL", "Model, as flow:resolve_delay=1us, or a YAML file");
+  add("--dtype", options.dtype, "TYPE", "Element type, e.g. bfloat16, int32");
+  add("--root", arguments->root, "RANK", "Of broadcast, reduce, gather, scatter; sender of send_recv");
+  add("--seed", arguments->seed, "N", "Of everything random");
+  add("--skew", options.skew, "TIME", "Ranks begin at random times up to this apart");
+  add("--iterations", arguments->iterations, "N", "Back to back; time is the mean");
+  add("--workers", arguments->workers, "N", "Threads, 0 = one per core; never changes a result");
+  add("--csv", arguments->csv, "FILE", "Also write the rows to this CSV file");
+  add("--output", arguments->output, "FILE", "Also write the JSON result to this file");
+  add("--trace", options.trace, "FILE", "Timeline (.json, .json.gz, .csv) of the best at the largest size");
   command->add_option("--queue", arguments->queue)->group("");  // Event queue, for tests.
   command->add_flag("--lenient", options.lenient, "InfraGraph files: follow upstream where it is looser");
   command->add_flag("--json", arguments->is_json, "Print JSON and nothing else");

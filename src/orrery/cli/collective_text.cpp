@@ -30,8 +30,9 @@ std::string size_text(std::int64_t bytes) {
       {{1'000, "kB"}, {1'000'000, "MB"}, {1'000'000'000, "GB"}, {1'000'000'000'000, "TB"}}};
   for (const auto& [factor, unit] : kDecimal) {
     if (bytes == 0 || bytes % factor != 0) continue;
-    if (const std::string decimal = fmt::format("{}{}", bytes / factor, unit); decimal.size() < text.size())
+    if (const std::string decimal = fmt::format("{}{}", bytes / factor, unit); decimal.size() < text.size()) {
       text = decimal;
+    }
   }
   return text;
 }

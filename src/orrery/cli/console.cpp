@@ -81,7 +81,8 @@ void Progress::update(std::size_t done, std::size_t total) {
                             std::string(kWidth - filled, '.'), done, total));
     has_bar_ = true;
   } else {
-    if (now - shown_ < seconds{5}) return;
+    if (now - shown_ < pause_) return;
+    pause_ = std::min(pause_ * 2, seconds{60});
     print_error(fmt::format("orrery: {} of {} done\n", done, total));
   }
   shown_ = now;

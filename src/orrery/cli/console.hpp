@@ -39,6 +39,7 @@ class Progress {
   bool has_bar_ = false;
   std::chrono::steady_clock::time_point began_;
   std::chrono::steady_clock::time_point shown_;
+  std::chrono::seconds pause_{5};  // Before the next line; grows, so that a long run stays readable.
 };
 
 /// Columns aligned by blanks. A column is flushed right unless its head starts with '<', which is not shown.

@@ -48,8 +48,9 @@ void write_file(const std::string& path, std::string_view text) {
 void run(const Arguments& arguments, const Session& session) {
   std::error_code problem;
   std::filesystem::create_directories(arguments.output, problem);
-  if (problem)
+  if (problem) {
     throw InputError{fmt::format("{}: cannot make the folder: {}", arguments.output, problem.message())};
+  }
   app::CollectiveOptions options;
   options.operation = "all_reduce";
   options.cluster = kCluster;

@@ -28,8 +28,9 @@ constexpr int kBrokenPipe = 141;  // What a shell shows for a program that SIGPI
 /// The command that was reached before the mistake.
 const CLI::App& deepest(const CLI::App& app) {
   const CLI::App* at = &app;
-  for (auto chosen = at->get_subcommands(); !chosen.empty(); chosen = at->get_subcommands())
+  for (auto chosen = at->get_subcommands(); !chosen.empty(); chosen = at->get_subcommands()) {
     at = chosen.back();
+  }
   return *at;
 }
 
