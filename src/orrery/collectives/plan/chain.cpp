@@ -13,7 +13,7 @@ std::unique_ptr<Schedule> plan_chain(const PlanRequest& request) {
   std::vector<Rank> parent(request.ranks);
   for (Rank rank = 0; rank < request.ranks; ++rank) parent[rank] = behind(rank, 1, request.ranks);
   parent[request.root] = request.root;
-  return flow(request.operation, request.ranks, {Tree{std::move(parent)}}, request.pieces);
+  return flow(request.operation, request.ranks, {Tree{parent}}, request.pieces);
 }
 
 }  // namespace

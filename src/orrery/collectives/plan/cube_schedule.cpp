@@ -21,6 +21,7 @@ CubeSchedule::CubeSchedule(Spec spec)
 std::vector<Rank> CubeSchedule::peers(Rank rank, std::uint32_t) const {
   if (fold_.is_folded(rank)) return {Fold::partner(rank)};
   std::vector<Rank> result;
+  result.reserve(fold_.steps() + 1);
   const Rank number = fold_.cube_number(rank);
   for (std::uint32_t bit = 0; bit < fold_.steps(); ++bit) {
     result.push_back(fold_.rank_of(number ^ (1U << bit)));

@@ -36,6 +36,7 @@ std::uint32_t Dissemination::offset_index(Rank offset) {
 
 std::vector<Rank> Dissemination::peers(Rank rank, std::uint32_t) const {
   std::vector<Rank> result;
+  result.reserve(offsets_.size());
   for (const Rank offset : offsets_) result.push_back(ahead(rank, offset, ranks_));
   return result;
 }

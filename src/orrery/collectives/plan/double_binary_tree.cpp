@@ -34,7 +34,7 @@ Tree in_order_tree(Rank ranks, Rank root, bool is_second) {
   std::vector<Rank> parent(ranks);
   parent[root] = root;
   for (Rank node = 1; node < ranks; ++node) parent[rank_of(node)] = rank_of(in_order_parent(node, ranks));
-  return Tree{std::move(parent)};
+  return Tree{parent};
 }
 
 std::unique_ptr<Schedule> plan_trees(const PlanRequest& request) {

@@ -44,6 +44,7 @@ Tree grid_tree(const Grid& grid, Rank root) {
   }
   std::ranges::sort(order);
   std::vector<Rank> sorted;
+  sorted.reserve(order.size());
   for (const auto& [key, rank] : order) sorted.push_back(rank);
   return Tree{std::move(parent), sorted};
 }

@@ -47,6 +47,7 @@ std::vector<AggregationTree> trees(Rank ranks) {
   if (switches == 1) return result;
 
   std::vector<Rank> hosts;
+  hosts.reserve(ranks);
   for (Rank rank = 0; rank < ranks; ++rank) hosts.push_back(ranks + rank / 4);
   AggregationTree chain{hosts};
   for (Rank number = 0; number < switches; ++number) {

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "orrery/base/rng.hpp"

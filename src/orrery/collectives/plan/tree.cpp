@@ -42,7 +42,7 @@ Tree::Tree(std::vector<Rank> parent, std::span<const Rank> order) : parent_{std:
   measure();
 }
 
-Tree::Tree(std::vector<Rank> parent) : Tree{parent, ascending(parent.size())} {}
+Tree::Tree(const std::vector<Rank>& parent) : Tree{parent, ascending(parent.size())} {}
 
 // Trees may be as deep as they are large (chains), so nothing here recurses.
 void Tree::measure() {

@@ -14,7 +14,7 @@ class Tree {
   /// `order` names them: the order in which a parent sends to them. Anything but one tree is a bug.
   Tree(std::vector<Rank> parent, std::span<const Rank> order);
   /// Children in ascending order.
-  explicit Tree(std::vector<Rank> parent);
+  explicit Tree(const std::vector<Rank>& parent);
 
   [[nodiscard]] Rank size() const { return static_cast<Rank>(parent_.size()); }
   [[nodiscard]] Rank root() const { return root_; }
