@@ -6,6 +6,7 @@
 
 #include "orrery/base/check.hpp"
 #include "orrery/base/text.hpp"
+#include "orrery/collectives/plan/msccl.hpp"
 #include "orrery/collectives/select/aggregation.hpp"
 #include "orrery/collectives/select/gloo.hpp"
 #include "orrery/collectives/select/nccl_choice.hpp"
@@ -118,9 +119,23 @@ Choice nccl_choice(const CollectiveRequest& request, const SelectionContext& con
   return choice;
 }
 
+Choice msccl_choice(const std::string& path, const CollectiveRequest& request,
+                    const SelectionContext& context) {
+  if (path.empty()) {
+    throw InputError{{"--algorithm", {}, {}, "msccl:", "expected a file, as in msccl:ring.xml", {}}};
+  }
+  Choice choice = plain_choice("msccl", request, context);
+  choice.label = "msccl: " + path.substr(path.find_last_of('/') + 1);
+  choice.schedule = plan::read_msccl(path, request.operation, choice.request.ranks);
+  return choice;
+}
+
 Choice named_choice(const std::string& name, const CollectiveRequest& request, const SelectionContext& context) {
   if (name == "gloo") return gloo_choice(request, context);
   if (name == "nccl") return nccl_choice(request, context);
+  constexpr std::string_view kMsccl = "msccl:";
+  if (name.starts_with(kMsccl)) return msccl_choice(name.substr(kMsccl.size()), request, context);
+  if (name.ends_with(".xml")) return msccl_choice(name, request, context);
   static_cast<void>(context.algorithms.get(name));  // An unknown name is answered before anything else.
   Choice choice = plain_choice(name, request, context);
   const std::string refusal = refusal_of(choice, context);

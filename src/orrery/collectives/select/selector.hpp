@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// From what the user named to what is run: an algorithm by name, all of them, or what a library would choose.
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,15 +40,17 @@ struct SelectionContext {
 
 /// One way to run it.
 struct Choice {
-  std::string algorithm;                        ///< Name in the registry.
+  std::string algorithm;                        ///< Name in the registry, or "msccl".
   std::string label;                            ///< Shown to the user: "ring", or "nccl: ring LL128".
   PlanRequest request{};
   std::vector<topology::NodeId> nodes{};        ///< Of all participants, switches included.
   std::vector<EndpointCosts> costs{};           ///< Of each participant, or one for all.
+  std::shared_ptr<const Schedule> schedule{};   ///< Run instead of planning when set: read from a file.
 };
 
 /// `selection` is an algorithm's name, several joined by commas, "all", "auto" (all that can, to be compared by
-/// the caller), "gloo" (what torch's ProcessGroupGloo runs) or "nccl" (the catalogue's table of the platform).
+/// the caller), "gloo" (what torch's ProcessGroupGloo runs), "nccl" (the catalogue's table of the platform) or
+/// "msccl:FILE" (an MSCCL program; FILE.xml alone will do).
 /// InputError when a named one cannot do the request, with its reason, or when nothing can.
 [[nodiscard]] std::vector<Choice> select(const std::string& selection, const CollectiveRequest& request, const SelectionContext& context);
 
