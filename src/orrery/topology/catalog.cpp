@@ -40,7 +40,7 @@ bool is_plain_name(const std::string& name) {
 
 }  // namespace
 
-std::string catalog_directory() {
+std::optional<std::string> find_catalog() {
   if (const char* chosen = std::getenv("ORRERY_CATALOG"); chosen != nullptr && *chosen != '\0') {
     if (is_catalog(chosen)) return chosen;
     throw InputError{{.source = "ORRERY_CATALOG",
@@ -61,19 +61,26 @@ std::string catalog_directory() {
     }
   }
   if (is_catalog(ORRERY_SOURCE_CATALOG)) return ORRERY_SOURCE_CATALOG;
+  return std::nullopt;
+}
+
+std::string catalog_directory() {
+  if (const std::optional<std::string> found = find_catalog()) return *found;
   throw InputError{
       "no catalogue of clusters and devices was found beside the program; set ORRERY_CATALOG to its folder"};
 }
 
-std::string Catalog::folder(const char* kind) const {
-  return (fs::path{directory_.empty() ? catalog_directory() : directory_} / kind).string();
+std::string Catalog::folder(const std::string& name) const {
+  if (!directory_.empty()) return (fs::path{directory_} / name).string();
+  const std::optional<std::string> found = find_catalog();
+  return found ? (fs::path{*found} / name).string() : std::string{};
 }
 
 std::vector<std::string> Catalog::cluster_names() const { return names_in(folder("clusters")); }
 std::vector<std::string> Catalog::device_names() const { return names_in(folder("devices")); }
 
 std::string Catalog::file_path(const std::string& name) const {
-  const fs::path path{folder(name.c_str())};
+  const fs::path path{folder(name)};
   std::error_code ignored;
   return fs::is_regular_file(path, ignored) ? path.string() : std::string{};
 }

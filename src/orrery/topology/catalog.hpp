@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The catalogue: clusters and devices described as data files that ship with Orrery.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,9 @@
 namespace orrery::topology {
 
 /// Where the catalogue is: $ORRERY_CATALOG; else beside the running program (catalog or share/orrery/catalog,
-/// up to four folders up); else the source tree it was built from. InputError when none of them exists.
+/// up to four folders up); else the source tree it was built from. InputError when $ORRERY_CATALOG is wrong.
+[[nodiscard]] std::optional<std::string> find_catalog();
+/// find_catalog(); InputError when there is none.
 [[nodiscard]] std::string catalog_directory();
 
 class Catalog {
@@ -29,7 +32,7 @@ class Catalog {
   [[nodiscard]] DeviceSpec device(const std::string& name, const config::Cursor& at) const;
 
  private:
-  [[nodiscard]] std::string folder(const char* kind) const;
+  [[nodiscard]] std::string folder(const std::string& name) const;  // "" without a catalogue.
   std::string directory_;
 };
 

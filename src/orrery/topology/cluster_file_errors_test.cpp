@@ -168,6 +168,8 @@ TEST(ClusterFileErrors, WorkIsBounded) {
   expect_all({
       {"nodes: {a: {count: 20000}}\nevents: [{at: 1ms, link: 'a[*] - a[*]', state: down}]\n",
        "events[0].link: 'a[*] - a[*]': the patterns up to here name more than 100000000 nodes"},
+      {"nodes: {a: {count: 3000000}}\nranks: ['a[*,*]']\n",
+       "ranks[0]: 'a[*,*]': this names more than 4000000 nodes"},
       {"nodes: {a: {count: 10}}\nlinks: {" + many_keys(5000) + "}\n",
        "links: more than 4096 keys in one mapping; write a list, or fewer and wider patterns"},
   });

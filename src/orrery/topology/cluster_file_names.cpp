@@ -7,6 +7,7 @@
 
 #include "orrery/base/check.hpp"
 #include "orrery/base/text.hpp"
+#include "orrery/topology/generators/draft.hpp"
 
 namespace orrery::topology {
 
@@ -82,6 +83,9 @@ void NameTree::extend(const Match& match, const Segment& segment, const PatternT
     Match next{child->by_index[static_cast<std::size_t>(index)], match.bindings};
     if (variable != '\0' && !next.bindings.bind(variable, index)) {
       text.fail(fmt::format("at most {} variables in one pattern", Bindings::kMax));
+    }
+    if (matches.size() >= static_cast<std::size_t>(kMaxNodes)) {
+      text.fail(fmt::format("this names more than {} nodes", kMaxNodes));
     }
     matches.push_back(next);
   };
