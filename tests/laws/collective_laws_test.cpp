@@ -48,7 +48,7 @@ TEST_P(CollectiveLaws, EveryAlgorithmEnds) {
   // On a star nobody is nearer than others; some algorithms need hosts with several ranks each.
   app::CollectiveOptions hosts;
   hosts.operation = "all_reduce";
-  hosts.cluster = "dgx-a100x4";
+  hosts.cluster = "hgx-h100x4";
   hosts.network = GetParam();
   hosts.algorithm = "all";
   hosts.size = "64KiB";

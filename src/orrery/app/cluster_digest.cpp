@@ -67,6 +67,7 @@ std::uint64_t cluster_digest(const topology::Cluster& cluster) {
     hasher.number(count_ps(jitter.amplitude));
   }
   hasher.text(cluster.nccl_platform);
+  hasher.text(cluster.switches_reduce ? "switches reduce" : "");
   return hasher.value();
 }
 

@@ -54,6 +54,7 @@ class NativeWriter {
   std::string write() {
     add("name: {}\n", quoted(cluster_.name));
     if (!cluster_.nccl_platform.empty()) add("nccl_platform: {}\n", quoted(cluster_.nccl_platform));
+    if (cluster_.switches_reduce) add("switches_reduce: true\n");
     name_devices();
     devices();
     nodes();

@@ -50,6 +50,7 @@ struct Cluster {
   std::vector<LinkJitter> jitter;
   std::vector<std::string> warnings;  ///< What the reader wants the user to know.
   std::string nccl_platform;          ///< Key into the catalogue's NCCL data, or "".
+  bool switches_reduce = false;       ///< Its switches add up and multicast data (SHARP and the like).
 };
 
 }  // namespace orrery::topology

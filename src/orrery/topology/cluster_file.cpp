@@ -95,6 +95,7 @@ Cluster read_cluster(const config::Document& document, const Catalog& catalog,
   cluster.events = std::move(events);
   cluster.jitter = std::move(jitter);
   cluster.nccl_platform = file.nccl_platform;
+  cluster.switches_reduce = file.switches_reduce;
   return cluster;
 }
 

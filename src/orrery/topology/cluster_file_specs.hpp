@@ -29,6 +29,7 @@ struct FileFields {
   std::string name;
   std::string description;
   std::string nccl_platform;
+  bool switches_reduce = false;
   Section devices, templates, topology, nodes, links, groups, ranks, overrides, events, jitter;
   template <class Visitor>
   static void fields(Visitor&& field) {
@@ -45,6 +46,8 @@ struct FileFields {
     field("events", &FileFields::events, "What happens to links over time.");
     field("jitter", &FileFields::jitter, "Seeded extra latency of links: pattern to greatest delay.");
     field("nccl_platform", &FileFields::nccl_platform, "Key into the catalogue's NCCL data.");
+    field("switches_reduce", &FileFields::switches_reduce,
+          "Switches add up and multicast data, so that auto considers offload.");
   }
 };
 

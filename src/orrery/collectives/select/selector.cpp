@@ -90,6 +90,7 @@ std::vector<Choice> all_able(const CollectiveRequest& request, const SelectionCo
   std::vector<Choice> choices;
   for (const Algorithm& algorithm : context.algorithms.all()) {
     if (std::ranges::find(algorithm.operations, request.operation) == algorithm.operations.end()) continue;
+    if (algorithm.name == "offload" && !context.cluster.switches_reduce) continue;  // By name it still runs.
     Choice choice = plain_choice(algorithm.name, request, context);
     if (refusal_of(choice, context).empty()) choices.push_back(std::move(choice));
   }

@@ -40,7 +40,9 @@ constexpr const char* kStar = "star:hosts=6,bandwidth=10GBps,latency=1us";
 TEST_F(SelectorTest, AllAreAbleAndInOrder) {
   std::vector<std::string> names;
   for (const Choice& choice : choose(kStar, "all", {.size = Bytes{1 << 20}})) names.push_back(choice.algorithm);
-  EXPECT_THAT(names, testing::IsSupersetOf({"ring", "direct", "binomial_tree", "offload"}));
+  EXPECT_THAT(names, testing::IsSupersetOf({"ring", "direct", "binomial_tree"}));
+  EXPECT_THAT(names, testing::Not(testing::Contains("offload")));  // Plain switches do not reduce.
+  EXPECT_EQ(choose(kStar, "offload", {.operation = Operation::kAllReduce, .size = Bytes{8}}).size(), 1U);
   EXPECT_THAT(names, testing::Not(testing::Contains("hierarchical")));  // One tier: there is no grid.
 }
 
