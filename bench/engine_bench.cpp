@@ -20,7 +20,9 @@ using namespace orrery;
 
 struct Machine {
   Machine(const std::string& cluster_text, const std::string& model)
-      : cluster{topology::load_cluster(cluster_text)}, router{cluster.graph}, context{engine, router, cluster.jitter, 0} {
+      : cluster{topology::load_cluster(cluster_text)},
+        router{cluster.graph},
+        context{engine, router, cluster.jitter, 0} {
     std::string name;
     const config::Document settings = config::Document::from_line(model, "--network", name);
     const network::NetworkRegistry registry = network::builtin_networks();
@@ -33,14 +35,24 @@ struct Machine {
   std::unique_ptr<network::NetworkModel> network;
 };
 
-Time run_collective(Machine& machine, collectives::Operation operation, const char* algorithm, const std::vector<Bytes>* sizes, Bytes total) {
+Time run_collective(Machine& machine, collectives::Operation operation, const char* algorithm,
+                    const std::vector<Bytes>* sizes, Bytes total) {
   const collectives::AlgorithmRegistry registry = collectives::builtin_algorithms();
   collectives::PlanRequest request;
   request.operation = operation;
   request.ranks = static_cast<collectives::Rank>(machine.cluster.ranks.size());
   const std::unique_ptr<collectives::Schedule> schedule = registry.get(algorithm).plan(request);
-  const collectives::Layout layout = sizes != nullptr ? collectives::Layout{*sizes} : collectives::Layout::even(total, schedule->chunk_count());
-  collectives::CollectiveRun run{{machine.engine, *machine.network, machine.router, *schedule, layout, machine.cluster.ranks, {collectives::EndpointCosts{}}, algorithm}};
+  const collectives::Layout layout = sizes != nullptr
+                                         ? collectives::Layout{*sizes}
+                                         : collectives::Layout::even(total, schedule->chunk_count());
+  collectives::CollectiveRun run{{machine.engine,
+                                  *machine.network,
+                                  machine.router,
+                                  *schedule,
+                                  layout,
+                                  machine.cluster.ranks,
+                                  {collectives::EndpointCosts{}},
+                                  algorithm}};
   for (collectives::Rank rank = 0; rank < request.ranks; ++rank) run.arrive(rank);
   machine.engine.run();
   return run.finish();
@@ -57,8 +69,10 @@ engine::Task<> player(long rank, long messages, Bytes bytes, network::Mailbox& o
 }
 
 Time run_pingpong(Machine& machine, long messages, Bytes bytes) {
-  network::Mailbox there{machine.context, *machine.network, machine.cluster.ranks[0], machine.cluster.ranks[1]};
-  network::Mailbox back{machine.context, *machine.network, machine.cluster.ranks[1], machine.cluster.ranks[0]};
+  network::Mailbox there{machine.context, *machine.network, machine.cluster.ranks[0],
+                         machine.cluster.ranks[1]};
+  network::Mailbox back{machine.context, *machine.network, machine.cluster.ranks[1],
+                        machine.cluster.ranks[0]};
   engine::Task<> first = player(0, messages, bytes, there, back);
   engine::Task<> second = player(1, messages, bytes, back, there);
   first.start();
@@ -86,16 +100,20 @@ int main(int argc, char** argv) {
   const std::string& what = words.at(0);
   const int hosts = what == "pingpong" ? 2 : std::stoi(words.at(1));
   const std::string star = fmt::format("star:hosts={},bandwidth=25GBps,latency=500ns", hosts);
-  Machine machine{options.contains("--cluster") ? options["--cluster"] : star, options.contains("--network") ? options["--network"] : "flow"};
+  Machine machine{options.contains("--cluster") ? options["--cluster"] : star,
+                  options.contains("--network") ? options["--network"] : "flow"};
   Time end{};
   if (what == "ring") {
-    end = run_collective(machine, collectives::Operation::kAllReduce, "ring", nullptr, Bytes{std::stol(words.at(2))});
+    end = run_collective(machine, collectives::Operation::kAllReduce, "ring", nullptr,
+                         Bytes{std::stol(words.at(2))});
   } else if (what == "alltoall") {
     std::vector<Bytes> sizes;
     const double bytes = std::stod(words.at(2));
     const double jitter = std::stod(words.at(3));
     for (int i = 0; i < hosts; ++i) {
-      for (int j = 0; j < hosts; ++j) sizes.emplace_back(i == j ? 0 : bench::pair_bytes(i, j, hosts, bytes, jitter));
+      for (int j = 0; j < hosts; ++j) {
+        sizes.emplace_back(i == j ? 0 : bench::pair_bytes(i, j, hosts, bytes, jitter));
+      }
     }
     end = run_collective(machine, collectives::Operation::kAllToAll, "direct", &sizes, Bytes{});
   } else {

@@ -21,6 +21,7 @@ int main(int argc, char** argv) {
     const auto b = static_cast<std::size_t>(rng.between(0, last));
     hops += router.links(router.route(cluster.ranks[a], cluster.ranks[b])).size();
   }
-  std::printf("%zu nodes, %zu edges, %zu ranks, %zu hops\n", cluster.graph.node_count(), cluster.graph.edge_count(), cluster.ranks.size(), hops);
+  std::printf("%zu nodes, %zu edges, %zu ranks, %zu hops\n", cluster.graph.node_count(),
+              cluster.graph.edge_count(), cluster.ranks.size(), hops);
   return 0;
 }

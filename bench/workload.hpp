@@ -5,8 +5,8 @@
 
 namespace bench {
 
-constexpr double kBandwidth = 25e9;   // Bytes per second, each link and direction.
-constexpr double kLatency = 500e-9;   // Seconds, each link; a path has two.
+constexpr double kBandwidth = 25e9;  // Bytes per second, each link and direction.
+constexpr double kLatency = 500e-9;  // Seconds, each link; a path has two.
 
 /// Bytes from one host to another: an equal part of `bytes` per host, times 1 +- jitter/2 by a fixed hash.
 inline std::int64_t pair_bytes(int from, int to, int hosts, double bytes, double jitter) {

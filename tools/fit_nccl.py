@@ -34,8 +34,12 @@ class Platform:
 
 
 PLATFORMS = {
-    "a100_sxm": Platform("a100_sxm_comm_nccl_2.27.3_nccl_perf.csv", "2.27.3", "A100-SXM4-80GB", 300e3, 240e3, 87.7e3, 0),
-    "h100_sxm": Platform("h100_sxm_comm_nccl_2.29.2_nccl_perf.csv", "2.29.2", "H100-SXM5-80GB", 450e3, 370.8e3, 141e3, 0.85),
+    "a100_sxm": Platform(
+        "a100_sxm_comm_nccl_2.27.3_nccl_perf.csv", "2.27.3", "A100-SXM4-80GB", 300e3, 240e3, 87.7e3, 0
+    ),
+    "h100_sxm": Platform(
+        "h100_sxm_comm_nccl_2.29.2_nccl_perf.csv", "2.29.2", "H100-SXM5-80GB", 450e3, 370.8e3, 141e3, 0.85
+    ),
 }
 
 # Free parameters: start, least, most. Steps are increments: a step of LL128 costs no less than one of LL,
@@ -185,8 +189,8 @@ def table_text(name, platform, entries, fitted, total, parameters):
     return f"""# How NCCL {platform.nccl} runs collectives on up to 8 {platform.device} under one NVSwitch.
 # Written by tools/fit_nccl.py; do not edit. Formulas and the meaning of every field: docs/models/nccl.md.
 #
-# Measurements: github.com/ai-dynamo/aiconfigurator, systems/data/{name}/comm/nccl/{platform.nccl}/nccl_perf, Apache License
-#   2.0, as {platform.table}. The measurements themselves are not part of this repository.
+# Measurements: github.com/ai-dynamo/aiconfigurator, systems/data/{name}/comm/nccl/{platform.nccl}/nccl_perf,
+#   Apache License 2.0, as {platform.table}. The measurements themselves are not part of this repository.
 # Fitted rows: {fitted} of {total}, with {parameters} free parameters: groups of 2 and 8, and of each
 #   (operation, dtype, group) series the sizes at places 0, 2, 4, ... Never used: groups of 4, other sizes.
 # `tuner` holds constants of NCCL's own tuning model (src/graph/tuning.cc and topo.h of that release), not fitted;

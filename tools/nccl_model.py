@@ -160,7 +160,8 @@ def read_table(path):
     for item in data["entries"]:
         item = dict(item)
         tuner = {f"tuner_{key}": value for key, value in item.pop("tuner", {}).items()}
-        fields = {key: _plain(value) for key, value in {**item, **tuner}.items() if key not in ("algorithm", "protocol")}
+        names = ("algorithm", "protocol")
+        fields = {key: _plain(value) for key, value in {**item, **tuner}.items() if key not in names}
         entries.append(Entry(algorithm=item["algorithm"], protocol=item["protocol"], **fields))
     return Table(
         platform=data["platform"],

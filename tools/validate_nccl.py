@@ -118,8 +118,8 @@ def section(lines, how, verdicts):
 
 Absolute relative error of {HOW[how]} against the measurements named in
 `catalog/nccl/*.yaml`. Held out, and never used in the fit: every group of 4, and of each series of the
-groups of 2 and 8 every second size. Target over all held-out rows: median at most {TARGET_MEDIAN:.0%}, 90th percentile at most
-{TARGET_P90:.0%} ({met}).
+groups of 2 and 8 every second size. Target over all held-out rows: median at most {TARGET_MEDIAN:.0%}, 90th
+percentile at most {TARGET_P90:.0%} ({met}).
 Regenerate with `tools/validate_nccl.py --predict {how}`.
 
 {head}{chr(10).join(lines)}

@@ -2,9 +2,8 @@
 // The peer's side of the engine benchmark: the same programs on SimGrid's s4u interface, in pure max-min mode
 // (no TCP window, no cross traffic, no latency weighting; every path of the platform has the same latency).
 // usage: bench_simgrid ring HOSTS BYTES | alltoall HOSTS BYTES_PER_HOST JITTER | pingpong MESSAGES BYTES
-#include <simgrid/s4u.hpp>
-
 #include <cstdio>
+#include <simgrid/s4u.hpp>
 #include <string>
 #include <vector>
 
@@ -37,7 +36,9 @@ void alltoall_rank(int rank, int hosts, double bytes, double jitter) {
   std::vector<int*> got(static_cast<size_t>(hosts), nullptr);
   for (int i = 1; i < hosts; ++i) {
     const int peer = (rank + i) % hosts;
-    pending.push_back(box(rank, peer)->put_async(&token, static_cast<uint64_t>(bench::pair_bytes(rank, peer, hosts, bytes, jitter))));
+    pending.push_back(
+        box(rank, peer)
+            ->put_async(&token, static_cast<uint64_t>(bench::pair_bytes(rank, peer, hosts, bytes, jitter))));
   }
   for (int i = 1; i < hosts; ++i) {
     const int peer = (rank + hosts - i) % hosts;
@@ -63,10 +64,14 @@ void make_star(int hosts) {
   for (int i = 0; i < hosts; ++i) {
     const std::string name = std::to_string(i);
     sg4::Host* host = zone->create_host("h" + name, 1e9);
-    const sg4::Link* up = zone->create_link("u" + name, bench::kBandwidth)->set_latency(bench::kLatency)->seal();
-    const sg4::Link* down = zone->create_link("d" + name, bench::kBandwidth)->set_latency(bench::kLatency)->seal();
-    zone->add_route(host->get_netpoint(), nullptr, nullptr, nullptr, {{up, sg4::LinkInRoute::Direction::NONE}}, false);
-    zone->add_route(nullptr, host->get_netpoint(), nullptr, nullptr, {{down, sg4::LinkInRoute::Direction::NONE}}, false);
+    const sg4::Link* up =
+        zone->create_link("u" + name, bench::kBandwidth)->set_latency(bench::kLatency)->seal();
+    const sg4::Link* down =
+        zone->create_link("d" + name, bench::kBandwidth)->set_latency(bench::kLatency)->seal();
+    zone->add_route(host->get_netpoint(), nullptr, nullptr, nullptr,
+                    {{up, sg4::LinkInRoute::Direction::NONE}}, false);
+    zone->add_route(nullptr, host->get_netpoint(), nullptr, nullptr,
+                    {{down, sg4::LinkInRoute::Direction::NONE}}, false);
   }
   zone->seal();
 }
@@ -83,9 +88,11 @@ int main(int argc, char** argv) {
     if (what == "ring") {
       sg4::Actor::create("r" + std::to_string(i), host, ring_rank, i, hosts, std::stod(argv[3]));
     } else if (what == "alltoall") {
-      sg4::Actor::create("r" + std::to_string(i), host, alltoall_rank, i, hosts, std::stod(argv[3]), std::stod(argv[4]));
+      sg4::Actor::create("r" + std::to_string(i), host, alltoall_rank, i, hosts, std::stod(argv[3]),
+                         std::stod(argv[4]));
     } else {
-      sg4::Actor::create("r" + std::to_string(i), host, pingpong_rank, i, std::stol(argv[2]), std::stod(argv[3]));
+      sg4::Actor::create("r" + std::to_string(i), host, pingpong_rank, i, std::stol(argv[2]),
+                         std::stod(argv[3]));
     }
   }
   engine.run();

@@ -134,7 +134,8 @@ def test_iteration_over_unordered_containers(tidy):
 
 
 def test_braces(tidy):
-    body = "int f(int x) {\n  if (x > 0)\n    return 1;\n  else\n    return 2;\n  for (;;) {\n  }\n  do {\n  } while (g(x));\n}\n"
+    branch = "  if (x > 0)\n    return 1;\n  else\n    return 2;\n"
+    body = "int f(int x) {\n" + branch + "  for (;;) {\n  }\n  do {\n  } while (g(x));\n}\n"
     path = "src/orrery/base/a.cpp"
     assert tidy({path: SPDX + body}) == [f"{path}:3: braces", f"{path}:5: braces"]
 

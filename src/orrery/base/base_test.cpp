@@ -54,7 +54,12 @@ TEST(Errors, NearestNameIsCloseOrAbsent) {
 }
 
 TEST(Errors, MessageHoldsEveryPart) {
-  const InputError error{{.source = "c.yaml", .position = {3, 7}, .field = "links[0].bandwith", .value = "x", .expected = "unknown key", .nearest = "bandwidth"}};
+  const InputError error{{.source = "c.yaml",
+                          .position = {3, 7},
+                          .field = "links[0].bandwith",
+                          .value = "x",
+                          .expected = "unknown key",
+                          .nearest = "bandwidth"}};
   EXPECT_STREQ(error.what(), "c.yaml:3:7: links[0].bandwith: 'x': unknown key (did you mean 'bandwidth'?)");
 }
 

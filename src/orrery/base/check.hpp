@@ -20,11 +20,11 @@ namespace detail {
 }  // namespace orrery
 
 /// ORRERY_CHECK(condition, "format", values...): throws orrery::Bug when the condition does not hold.
-#define ORRERY_CHECK(condition, ...)                                                                      \
-  do {                                                                                                    \
-    if (!(condition)) [[unlikely]] {                                                                      \
-      ::orrery::detail::throw_bug(#condition, __FILE__, __LINE__, fmt::format(__VA_ARGS__));              \
-    }                                                                                                     \
+#define ORRERY_CHECK(condition, ...)                                                         \
+  do {                                                                                       \
+    if (!(condition)) [[unlikely]] {                                                         \
+      ::orrery::detail::throw_bug(#condition, __FILE__, __LINE__, fmt::format(__VA_ARGS__)); \
+    }                                                                                        \
   } while (false)
 
 /// Costly checks: compiled out of release builds.

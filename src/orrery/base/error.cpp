@@ -11,7 +11,9 @@ namespace {
 
 std::string render(const InputProblem& problem) {
   std::string text = problem.source;
-  if (problem.position.line > 0) text += fmt::format(":{}:{}", problem.position.line, problem.position.column);
+  if (problem.position.line > 0) {
+    text += fmt::format(":{}:{}", problem.position.line, problem.position.column);
+  }
   if (!text.empty()) text += ": ";
   if (!problem.field.empty()) text += problem.field + ": ";
   if (!problem.value.empty()) {

@@ -16,7 +16,9 @@ class Id {
   constexpr explicit Id(std::size_t value) : value_{static_cast<std::uint32_t>(value)} {}
   [[nodiscard]] constexpr std::uint32_t value() const { return value_; }
   [[nodiscard]] constexpr std::size_t index() const { return value_; }
-  [[nodiscard]] constexpr bool is_valid() const { return value_ != std::numeric_limits<std::uint32_t>::max(); }
+  [[nodiscard]] constexpr bool is_valid() const {
+    return value_ != std::numeric_limits<std::uint32_t>::max();
+  }
   constexpr auto operator<=>(const Id&) const = default;
 
  private:

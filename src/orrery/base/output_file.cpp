@@ -52,7 +52,7 @@ void OutputFile::flush() {
 void OutputFile::commit() {
   ORRERY_CHECK(descriptor_ >= 0, "commit() twice on {}", path_);
   flush();
-  struct stat target {};
+  struct stat target{};
   if (::stat(path_.c_str(), &target) == 0 && !S_ISREG(target.st_mode)) {
     errno = EINVAL;
     fail("not a regular file");

@@ -45,7 +45,7 @@ std::int64_t Rng::between(std::int64_t low, std::int64_t high) {
   ORRERY_CHECK(low <= high, "empty range [{}, {}]", low, high);
   const std::uint64_t span = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low) + 1;
   if (span == 0) return static_cast<std::int64_t>(next());  // The whole 64-bit range.
-  const std::uint64_t threshold = (0 - span) % span;  // Values below it would be over-represented.
+  const std::uint64_t threshold = (0 - span) % span;        // Values below it would be over-represented.
   std::uint64_t value = next();
   while (value < threshold) value = next();
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + value % span);

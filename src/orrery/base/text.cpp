@@ -36,7 +36,8 @@ constexpr std::array<Unit, 10> kBytes{{{"B", 1},
                                        {"MiB", kKibi* kKibi},
                                        {"GiB", kKibi* kKibi* kKibi},
                                        {"TiB", kKibi* kKibi* kKibi* kKibi}}};
-constexpr std::array<Unit, 6> kBits{{{"b", 1}, {"kb", 1e3}, {"Kb", 1e3}, {"Mb", 1e6}, {"Gb", 1e9}, {"Tb", 1e12}}};
+constexpr std::array<Unit, 6> kBits{
+    {{"b", 1}, {"kb", 1e3}, {"Kb", 1e3}, {"Mb", 1e6}, {"Gb", 1e9}, {"Tb", 1e12}}};
 constexpr std::array<Unit, 6> kFlops{
     {{"flops", 1}, {"Kflops", 1e3}, {"Mflops", 1e6}, {"Gflops", 1e9}, {"Tflops", 1e12}, {"Pflops", 1e15}}};
 
@@ -110,16 +111,22 @@ std::string to_text(Duration duration) {
 }
 
 std::string to_text(Bandwidth bandwidth) {
-  constexpr std::array<Unit, 5> kShown{{{"bps", 1}, {"kbps", 1e3}, {"Mbps", 1e6}, {"Gbps", 1e9}, {"Tbps", 1e12}}};
+  constexpr std::array<Unit, 5> kShown{
+      {{"bps", 1}, {"kbps", 1e3}, {"Mbps", 1e6}, {"Gbps", 1e9}, {"Tbps", 1e12}}};
   return scaled(bandwidth.bits_per_second(), kShown);
 }
 
 std::string to_text(Bytes bytes) {
-  constexpr std::array<Unit, 4> kBinary{{{"KiB", kBytes[6].factor}, {"MiB", kBytes[7].factor}, {"GiB", kBytes[8].factor}, {"TiB", kBytes[9].factor}}};
+  constexpr std::array<Unit, 4> kBinary{{{"KiB", kBytes[6].factor},
+                                         {"MiB", kBytes[7].factor},
+                                         {"GiB", kBytes[8].factor},
+                                         {"TiB", kBytes[9].factor}}};
   std::string text = fmt::format("{}B", bytes.count());
   for (const Unit& unit : kBinary) {
     const auto factor = static_cast<std::int64_t>(unit.factor);
-    if (bytes.count() >= factor && bytes.count() % factor == 0) text = fmt::format("{}{}", bytes.count() / factor, unit.name);
+    if (bytes.count() >= factor && bytes.count() % factor == 0) {
+      text = fmt::format("{}{}", bytes.count() / factor, unit.name);
+    }
   }
   return text;
 }

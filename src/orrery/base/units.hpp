@@ -30,8 +30,14 @@ class Bytes {
   constexpr explicit Bytes(std::int64_t count) : count_{count} {}
   [[nodiscard]] constexpr std::int64_t count() const { return count_; }
   constexpr auto operator<=>(const Bytes&) const = default;
-  constexpr Bytes& operator+=(Bytes other) { count_ += other.count_; return *this; }
-  constexpr Bytes& operator-=(Bytes other) { count_ -= other.count_; return *this; }
+  constexpr Bytes& operator+=(Bytes other) {
+    count_ += other.count_;
+    return *this;
+  }
+  constexpr Bytes& operator-=(Bytes other) {
+    count_ -= other.count_;
+    return *this;
+  }
   friend constexpr Bytes operator+(Bytes a, Bytes b) { return Bytes{a.count_ + b.count_}; }
   friend constexpr Bytes operator-(Bytes a, Bytes b) { return Bytes{a.count_ - b.count_}; }
   friend constexpr Bytes operator*(Bytes a, std::int64_t n) { return Bytes{a.count_ * n}; }
@@ -45,7 +51,9 @@ class Bandwidth {
  public:
   constexpr Bandwidth() = default;
   [[nodiscard]] static constexpr Bandwidth bits_per_second(std::int64_t bits) { return Bandwidth{bits}; }
-  [[nodiscard]] static constexpr Bandwidth bytes_per_second(std::int64_t bytes) { return Bandwidth{bytes * 8}; }
+  [[nodiscard]] static constexpr Bandwidth bytes_per_second(std::int64_t bytes) {
+    return Bandwidth{bytes * 8};
+  }
   [[nodiscard]] constexpr std::int64_t bits_per_second() const { return bits_; }
   [[nodiscard]] constexpr double bytes_per_picosecond() const { return static_cast<double>(bits_) / 8e12; }
   constexpr auto operator<=>(const Bandwidth&) const = default;

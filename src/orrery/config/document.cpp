@@ -85,7 +85,9 @@ class TreeBuilder {
     node.position = position;
     switch (event.type) {
       case YAML_ALIAS_EVENT: {
-        const std::string name = text_of(event.data.alias.anchor, std::char_traits<char>::length(reinterpret_cast<const char*>(event.data.alias.anchor)));
+        const std::string name =
+            text_of(event.data.alias.anchor,
+                    std::char_traits<char>::length(reinterpret_cast<const char*>(event.data.alias.anchor)));
         return alias(name, position, depth);
       }
       case YAML_SCALAR_EVENT: {
@@ -150,8 +152,12 @@ class TreeBuilder {
 
   Node alias(const std::string& name, Position position, int depth) {
     const auto found = anchors_.find(name);
-    if (found == anchors_.end()) fail(position, fmt::format("alias '*{}' refers to no finished anchor", name));
-    if (depth + found->second.depth > limits_.depth) fail(position, fmt::format("nested deeper than {} levels", limits_.depth));
+    if (found == anchors_.end()) {
+      fail(position, fmt::format("alias '*{}' refers to no finished anchor", name));
+    }
+    if (depth + found->second.depth > limits_.depth) {
+      fail(position, fmt::format("nested deeper than {} levels", limits_.depth));
+    }
     charge(found->second.nodes, position);
     return found->second.node;
   }
@@ -170,7 +176,12 @@ class TreeBuilder {
   }
 
   [[noreturn]] void fail(Position position, std::string expected) const {
-    throw InputError{{.source = source_, .position = position, .field = {}, .value = {}, .expected = std::move(expected), .nearest = {}}};
+    throw InputError{{.source = source_,
+                      .position = position,
+                      .field = {},
+                      .value = {},
+                      .expected = std::move(expected),
+                      .nearest = {}}};
   }
 
   struct Anchor {
@@ -200,9 +211,16 @@ Document Document::parse(std::string_view text, std::string source, const Limits
   Document document;
   document.source_ = std::move(source);
   const auto fail = [&](std::string expected) {
-    throw InputError{{.source = document.source_, .position = {1, 1}, .field = {}, .value = {}, .expected = std::move(expected), .nearest = {}}};
+    throw InputError{{.source = document.source_,
+                      .position = {1, 1},
+                      .field = {},
+                      .value = {},
+                      .expected = std::move(expected),
+                      .nearest = {}}};
   };
-  if (text.size() > limits.bytes) fail(fmt::format("larger than the {} bytes that are accepted", limits.bytes));
+  if (text.size() > limits.bytes) {
+    fail(fmt::format("larger than the {} bytes that are accepted", limits.bytes));
+  }
   if (trim(text).empty()) fail("the file is empty");
   EventStream events{text, document.source_};
   TreeBuilder builder{events, document.source_, limits};
@@ -227,12 +245,22 @@ Document Document::from_line(std::string_view text, std::string source, std::str
     Entry entry;
     entry.key = std::string{trim(part.substr(0, equals))};
     if (equals == std::string_view::npos || entry.key.empty()) {
-      throw InputError{{.source = document.source_, .position = {}, .field = {}, .value = std::string{part}, .expected = fmt::format("expected '{}:key=value,key=value'", head), .nearest = {}}};
+      throw InputError{{.source = document.source_,
+                        .position = {},
+                        .field = {},
+                        .value = std::string{part},
+                        .expected = fmt::format("expected '{}:key=value,key=value'", head),
+                        .nearest = {}}};
     }
     entry.value.kind = Kind::kScalar;
     entry.value.text = std::string{trim(part.substr(equals + 1))};
     if (document.root_.find(entry.key) != nullptr) {
-      throw InputError{{.source = document.source_, .position = {}, .field = entry.key, .value = {}, .expected = "given twice", .nearest = {}}};
+      throw InputError{{.source = document.source_,
+                        .position = {},
+                        .field = entry.key,
+                        .value = {},
+                        .expected = "given twice",
+                        .nearest = {}}};
     }
     document.root_.entries.push_back(std::move(entry));
   }
@@ -267,7 +295,12 @@ void Cursor::expect_keys(const std::vector<std::string>& known) const {
     const std::string nearest = nearest_name(entry.key, known);
     std::string expected = "unknown key";
     if (nearest.empty()) expected += fmt::format("; expected one of: {}", join(known, ", "));
-    throw InputError{{.source = source(), .position = entry.position, .field = path_.empty() ? entry.key : fmt::format("{}.{}", path_, entry.key), .value = {}, .expected = std::move(expected), .nearest = nearest}};
+    throw InputError{{.source = source(),
+                      .position = entry.position,
+                      .field = path_.empty() ? entry.key : fmt::format("{}.{}", path_, entry.key),
+                      .value = {},
+                      .expected = std::move(expected),
+                      .nearest = nearest}};
   }
 }
 
@@ -279,7 +312,12 @@ const std::string& Cursor::scalar(std::string_view expected) const {
 void Cursor::fail(const std::string& expected, const std::string& nearest) const {
   std::string value;
   if (node_->kind == Kind::kScalar) value = node_->text;
-  throw InputError{{.source = source(), .position = node_->position, .field = path_, .value = std::move(value), .expected = expected, .nearest = nearest}};
+  throw InputError{{.source = source(),
+                    .position = node_->position,
+                    .field = path_,
+                    .value = std::move(value),
+                    .expected = expected,
+                    .nearest = nearest}};
 }
 
 }  // namespace orrery::config

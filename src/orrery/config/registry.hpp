@@ -27,7 +27,9 @@ class Registry {
   };
 
   void add(Entry entry) {
-    for (const Entry& known : entries_) ORRERY_CHECK(known.name != entry.name, "'{}' registered twice", entry.name);
+    for (const Entry& known : entries_) {
+      ORRERY_CHECK(known.name != entry.name, "'{}' registered twice", entry.name);
+    }
     entries_.push_back(std::move(entry));
   }
   [[nodiscard]] const std::vector<Entry>& all() const& { return entries_; }

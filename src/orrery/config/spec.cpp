@@ -21,8 +21,9 @@ template <class T>
 T in_range(const Cursor& at, const Rule& rule, T value) {
   const auto number = static_cast<double>(value);
   if (number < rule.min || number > rule.max) {
-    at.fail(rule.max < 9.2e18 ? fmt::format("expected a number from {} to {}", to_text(rule.min), to_text(rule.max))
-                              : fmt::format("expected a number of at least {}", to_text(rule.min)));
+    at.fail(rule.max < 9.2e18
+                ? fmt::format("expected a number from {} to {}", to_text(rule.min), to_text(rule.max))
+                : fmt::format("expected a number of at least {}", to_text(rule.min)));
   }
   return value;
 }

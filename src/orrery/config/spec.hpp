@@ -27,8 +27,8 @@ namespace orrery::config {
 /// What a field accepts beyond its type.
 struct Rule {
   bool required = false;
-  bool positive = false;               ///< Dimensioned values: zero is refused.
-  double min = -9.2e18;                ///< Plain numbers: inclusive bounds.
+  bool positive = false;  ///< Dimensioned values: zero is refused.
+  double min = -9.2e18;   ///< Plain numbers: inclusive bounds.
   double max = 9.2e18;
   std::vector<std::string> choices{};  ///< Strings: the accepted words; empty = any.
 };
@@ -49,12 +49,12 @@ concept HasFields = requires { T::fields([](auto&&...) {}); };
 template <class T>
 struct Codec;
 
-#define ORRERY_SCALAR_CODEC(Type)                                        \
-  template <>                                                            \
-  struct Codec<Type> {                                                   \
-    static std::string name(const Rule& rule);                           \
-    static Type read(const Cursor& at, const Rule& rule);                \
-    static std::string write(const Type& value);                         \
+#define ORRERY_SCALAR_CODEC(Type)                         \
+  template <>                                             \
+  struct Codec<Type> {                                    \
+    static std::string name(const Rule& rule);            \
+    static Type read(const Cursor& at, const Rule& rule); \
+    static std::string write(const Type& value);          \
   }
 ORRERY_SCALAR_CODEC(bool);
 ORRERY_SCALAR_CODEC(std::int64_t);

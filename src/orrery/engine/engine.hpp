@@ -71,7 +71,9 @@ class Engine : Pinned {
   [[nodiscard]] Time now() const { return Time{Duration{now_}}; }
   /// Origins are numbered in the order they are added.
   OriginId add_origin(std::string name);
-  [[nodiscard]] const std::string& origin_name(OriginId origin) const { return origins_[origin.index()].name; }
+  [[nodiscard]] const std::string& origin_name(OriginId origin) const {
+    return origins_[origin.index()].name;
+  }
 
   /// `at` before now() is a bug: nothing is ever inserted late. kTimeMax never happens and is dropped.
   void schedule(Time at, Phase phase, OriginId origin, Handler& handler, std::uint64_t payload) {
@@ -80,7 +82,8 @@ class Engine : Pinned {
     if (event.time > now_) [[likely]] {
       if (at != kTimeMax) push(event);
     } else {
-      ORRERY_CHECK(event.time == now_, "event of {} at {} ps inserted late, at {} ps", from.name, event.time, now_);
+      ORRERY_CHECK(event.time == now_, "event of {} at {} ps inserted late, at {} ps", from.name, event.time,
+                   now_);
       later_.push_back(event);
     }
   }
@@ -143,7 +146,7 @@ class Engine : Pinned {
   std::unique_ptr<EventQueue> queue_;
   bool grow_ = false;
   std::size_t pending_ = 0;  // Events in the queue.
-  Event lone_;               // The only event there is, kept out of the queue: chains of single events are common.
+  Event lone_;  // The only event there is, kept out of the queue: chains of single events are common.
   bool has_lone_ = false;
   std::uint64_t rounds_limit_;
   std::vector<Origin> origins_;

@@ -26,7 +26,8 @@ TEST_P(EventQueueTest, HandsOutWholeInstantsInOrder) {
     for (int step = 0; step < 2000; ++step) {
       const std::int64_t pushes = rng.between(0, reference.empty() ? 3 : 2);
       for (std::int64_t i = 0; i < pushes; ++i) {
-        const std::int64_t delay = rng.between(0, 1) == 0 ? rng.between(0, 3) : rng.between(0, std::int64_t{1} << spread);
+        const std::int64_t delay =
+            rng.between(0, 1) == 0 ? rng.between(0, 3) : rng.between(0, std::int64_t{1} << spread);
         reference[now + delay].push_back(next);
         queue->push({now + delay, next++, nullptr, 0});
       }

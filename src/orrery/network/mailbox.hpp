@@ -24,7 +24,9 @@ class Mailbox final : public Pinned, Receiver, engine::Watch {
   }
   ~Mailbox() { engine_.remove_watch(*this); }
 
-  void post(Bytes size) { network_.send({.route = route_, .size = size, .stream = stream_, .receiver = this, .cookie = 0}); }
+  void post(Bytes size) {
+    network_.send({.route = route_, .size = size, .stream = stream_, .receiver = this, .cookie = 0});
+  }
 
   struct Receive {
     Mailbox& box;

@@ -36,7 +36,8 @@ void Paths::refresh(topology::RouteId route) {
   }
   path.epoch = epoch_;
   path.latency = Duration{};
-  path.bottleneck = path.count == 0 ? Bandwidth{} : Bandwidth::bits_per_second(std::numeric_limits<std::int64_t>::max());
+  path.bottleneck =
+      path.count == 0 ? Bandwidth{} : Bandwidth::bits_per_second(std::numeric_limits<std::int64_t>::max());
   for (const std::uint32_t link : links(path)) {
     path.latency += links_[link].latency;
     path.bottleneck = std::min(path.bottleneck, links_[link].up ? links_[link].bandwidth : Bandwidth{});

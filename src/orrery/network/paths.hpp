@@ -19,10 +19,10 @@ class Paths {
     std::uint32_t first = 0;  ///< Of its links in the pool.
     std::uint32_t count = 0;
     Duration latency{};
-    Bandwidth bottleneck;     ///< Of links as they are now; 0 when one is down.
+    Bandwidth bottleneck;               ///< Of links as they are now; 0 when one is down.
     std::uint64_t ps_per_byte_num = 0;  ///< Picoseconds per byte as a reduced fraction: exact and fast.
     std::uint64_t ps_per_byte_den = 1;
-    std::uint64_t fast_limit = 0;       ///< Sizes below it cannot overflow 64 bits.
+    std::uint64_t fast_limit = 0;  ///< Sizes below it cannot overflow 64 bits.
     std::uint64_t epoch = 0;
     std::uint64_t messages = 0;
     std::int64_t bytes = 0;
@@ -46,7 +46,8 @@ class Paths {
     const auto bytes = static_cast<std::uint64_t>(size.count());
     if (bytes >= path.fast_limit) return transfer_time(size, path.bottleneck);
     const std::uint64_t product = bytes * path.ps_per_byte_num;
-    return Duration{static_cast<std::int64_t>(path.ps_per_byte_den == 1 ? product : (product + path.ps_per_byte_den - 1) / path.ps_per_byte_den)};
+    return Duration{static_cast<std::int64_t>(
+        path.ps_per_byte_den == 1 ? product : (product + path.ps_per_byte_den - 1) / path.ps_per_byte_den)};
   }
   void change_link(topology::LinkId link, const LinkState& state);
   [[nodiscard]] const LinkState& link(std::uint32_t link) const { return links_[link]; }
@@ -65,7 +66,8 @@ class Paths {
   std::vector<LinkState> links_;
   std::vector<Path> paths_;
   std::vector<std::uint32_t> pool_;
-  std::vector<std::int32_t> jitter_of_;  // Index into jitters_, -1 = none; empty when there is no jitter at all.
+  std::vector<std::int32_t>
+      jitter_of_;  // Index into jitters_, -1 = none; empty when there is no jitter at all.
   std::vector<Jitter> jitters_;
   std::uint64_t epoch_ = 1;
 };

@@ -84,8 +84,8 @@ class Sharing {
   std::vector<std::uint32_t> visits_;  // Of the last solve that saw the flow, times two; one more once fixed.
   std::vector<Route> routes_;
   std::vector<std::uint32_t> free_flows_;
-  std::vector<std::uint32_t> pool_;    // Links of each flow's path.
-  std::vector<std::uint32_t> places_;  // Where the flow stands in each of those links' lists.
+  std::vector<std::uint32_t> pool_;                    // Links of each flow's path.
+  std::vector<std::uint32_t> places_;                  // Where the flow stands in each of those links' lists.
   std::vector<std::vector<std::uint32_t>> free_pool_;  // By path length.
   std::vector<std::uint32_t> dirty_;
   double frozen_below_ = std::numeric_limits<double>::infinity();
@@ -95,7 +95,8 @@ class Sharing {
   std::vector<double> shares_;  // Of seen_links_: what each would give its open flows; infinite without any.
   std::vector<Key> heap_;
   std::vector<std::uint32_t> touched_;
-  std::vector<std::uint32_t> picked_;  // Flows of one link that a pass is about; at least as long as any list.
+  std::vector<std::uint32_t>
+      picked_;  // Flows of one link that a pass is about; at least as long as any list.
   std::uint64_t solved_ = 0;
 };
 

@@ -87,7 +87,8 @@ TEST(Sharing, TenThousandRandomSystemsAreCertifiedOptimal) {
       for (std::int64_t i = 0; i < adds; ++i) live.push_back(sharing.add(random_path(rng, links)));
       const std::int64_t removes = rng.between(0, 4);
       for (std::int64_t i = 0; i < removes && !live.empty(); ++i) {
-        std::swap(live[static_cast<std::size_t>(rng.between(0, static_cast<std::int64_t>(live.size()) - 1))], live.back());
+        std::swap(live[static_cast<std::size_t>(rng.between(0, static_cast<std::int64_t>(live.size()) - 1))],
+                  live.back());
         sharing.remove(live.back());
         live.pop_back();
       }

@@ -14,7 +14,9 @@ class TestNetwork final : Receiver, engine::Handler {
  public:
   /// `model` and `cluster` as on the command line: "flow:resolve_delay=1us", "star:hosts=4,...".
   TestNetwork(const std::string& model, const std::string& cluster)
-      : cluster_{topology::load_cluster(cluster)}, router_{cluster_.graph}, context_{engine_, router_, cluster_.jitter, 1} {
+      : cluster_{topology::load_cluster(cluster)},
+        router_{cluster_.graph},
+        context_{engine_, router_, cluster_.jitter, 1} {
     std::string name;
     const config::Document settings = config::Document::from_line(model, "--network", name);
     const NetworkRegistry registry = builtin_networks();

@@ -13,7 +13,8 @@ namespace {
 constexpr std::uint64_t kLaunch = std::uint64_t{1} << 40;
 
 std::string name_of(Rank participant, Rank ranks) {
-  return participant < ranks ? fmt::format("rank {}", participant) : fmt::format("switch {}", participant - ranks);
+  return participant < ranks ? fmt::format("rank {}", participant)
+                             : fmt::format("switch {}", participant - ranks);
 }
 
 }  // namespace
@@ -22,14 +23,18 @@ CollectiveRun::CollectiveRun(Setup setup, Listener* listener)
     : setup_{std::move(setup)}, listener_{listener}, origin_{setup_.engine.add_origin(setup_.name)} {
   const std::uint32_t count = setup_.schedule.participants();
   ORRERY_CHECK(setup_.nodes.size() == count, "{} nodes for {} participants", setup_.nodes.size(), count);
-  ORRERY_CHECK(setup_.costs.size() == 1 || setup_.costs.size() == count, "{} costs for {} participants", setup_.costs.size(), count);
+  ORRERY_CHECK(setup_.costs.size() == 1 || setup_.costs.size() == count, "{} costs for {} participants",
+               setup_.costs.size(), count);
   ORRERY_CHECK(setup_.layout.chunk_count() == setup_.schedule.chunk_count(), "layout and schedule disagree");
   is_free_ = std::ranges::all_of(setup_.costs, [](const EndpointCosts& cost) {
-    return cost.send_overhead == Duration{} && cost.receive_overhead == Duration{} && cost.reduce_bandwidth == Bandwidth{};
+    return cost.send_overhead == Duration{} && cost.receive_overhead == Duration{} &&
+           cost.reduce_bandwidth == Bandwidth{};
   });
   build_lanes();
   connect_channels();
-  if (setup_.engine.observer() != nullptr) trace_ = std::make_unique<RunTrace>(*setup_.engine.observer(), channels_.size());
+  if (setup_.engine.observer() != nullptr) {
+    trace_ = std::make_unique<RunTrace>(*setup_.engine.observer(), channels_.size());
+  }
   setup_.engine.add_watch(*this);
 }
 
@@ -90,7 +95,8 @@ void CollectiveRun::connect_channels() {
       notes[rank].clear();
     }
   }
-  ORRERY_CHECK(2 * joined == channels_.size(), "a peer list is not mutual: {} pairs of {} channels", joined, channels_.size());
+  ORRERY_CHECK(2 * joined == channels_.size(), "a peer list is not mutual: {} pairs of {} channels", joined,
+               channels_.size());
 }
 
 void CollectiveRun::arrive(Rank rank) {
@@ -107,7 +113,8 @@ void CollectiveRun::arrive(Rank rank) {
   if (launch == Duration{} || rank >= setup_.schedule.ranks()) {
     go(rank);
   } else {
-    setup_.engine.schedule(setup_.engine.now() + launch, engine::Phase::kWake, origin_, *this, kLaunch + rank);
+    setup_.engine.schedule(setup_.engine.now() + launch, engine::Phase::kWake, origin_, *this,
+                           kLaunch + rank);
   }
 }
 
@@ -168,12 +175,18 @@ void CollectiveRun::post(Lane& lane, std::uint32_t index, Bytes payload) {
   }
   const double scale = costs(lane.owner).wire_scale;
   Bytes size = payload;
-  if (scale != 1.0) size = Bytes{static_cast<std::int64_t>(std::llround(static_cast<double>(payload.count()) * scale))};
+  if (scale != 1.0) {
+    size = Bytes{static_cast<std::int64_t>(std::llround(static_cast<double>(payload.count()) * scale))};
+  }
   ++messages_;
   wire_bytes_ += size;
   ++participants_[lane.owner].open;
   if (trace_) trace_->sent(channel.far, setup_.engine.now());
-  setup_.network.send({.route = channel.route, .size = size, .stream = channel.stream, .receiver = this, .cookie = channel.far});
+  setup_.network.send({.route = channel.route,
+                       .size = size,
+                       .stream = channel.stream,
+                       .receiver = this,
+                       .cookie = channel.far});
 }
 
 void CollectiveRun::on_delivered(std::uint64_t cookie) {
@@ -182,7 +195,9 @@ void CollectiveRun::on_delivered(std::uint64_t cookie) {
   const Rank sender = lanes_[channels_[channel.far].lane].owner;
   ++channel.arrived;
   const std::uint32_t waiter = channel.lane;
-  if (trace_) [[unlikely]] trace_arrival(index, sender);
+  if (trace_) [[unlikely]] {
+    trace_arrival(index, sender);
+  }
   close(sender);
   if (lanes_[waiter].waiting == index) {
     lanes_[waiter].waiting = kNone;
@@ -195,7 +210,9 @@ void CollectiveRun::trace_arrival(std::uint32_t index, Rank sender) {
   const std::string from = name_of(sender, setup_.schedule.ranks());
   const std::string to = name_of(lane.owner, setup_.schedule.ranks());
   trace_->arrived(index, from, to, setup_.engine.now());
-  if (lane.waiting == index) trace_->waited(to, fmt::format("wait for {}", from), lane.waits_since, setup_.engine.now());
+  if (lane.waiting == index) {
+    trace_->waited(to, fmt::format("wait for {}", from), lane.waits_since, setup_.engine.now());
+  }
 }
 
 void CollectiveRun::on_event(std::uint64_t payload) {
@@ -210,7 +227,9 @@ void CollectiveRun::close(Rank rank) {
   Participant& participant = participants_[rank];
   if (--participant.open > 0) return;
   participant.done = setup_.engine.now();
-  if (trace_) trace_->done(name_of(rank, setup_.schedule.ranks()), setup_.name, participant.arrived, participant.done);
+  if (trace_) {
+    trace_->done(name_of(rank, setup_.schedule.ranks()), setup_.name, participant.arrived, participant.done);
+  }
   if (listener_ != nullptr && rank < setup_.schedule.ranks()) listener_->on_rank_done(rank);
 }
 
@@ -222,7 +241,8 @@ Time CollectiveRun::finish() const {
 
 void CollectiveRun::report_blocked(std::vector<engine::Blocked>& blocked) const {
   const Rank ranks = setup_.schedule.ranks();
-  const bool has_begun = std::ranges::any_of(participants_, [](const Participant& one) { return one.arrived != kTimeMax; });
+  const bool has_begun =
+      std::ranges::any_of(participants_, [](const Participant& one) { return one.arrived != kTimeMax; });
   if (!has_begun) return;
   for (Rank rank = 0; rank < participants_.size(); ++rank) {
     const Participant& participant = participants_[rank];
@@ -236,7 +256,10 @@ void CollectiveRun::report_blocked(std::vector<engine::Blocked>& blocked) const 
       const Action action = setup_.schedule.action(rank, lane.number, lane.next);
       const Bytes payload = setup_.layout.bytes(action.chunks, setup_.schedule.chunk_list());
       const std::string peer = name_of(lanes_[channels_[channels_[lane.waiting].far].lane].owner, ranks);
-      blocked.push_back({name_of(rank, ranks), fmt::format("{}: receive {} from {}, lane {}, action {} of {}", setup_.name, orrery::to_text(payload), peer, lane.number, lane.next, lane.length), {peer}});
+      blocked.push_back({name_of(rank, ranks),
+                         fmt::format("{}: receive {} from {}, lane {}, action {} of {}", setup_.name,
+                                     orrery::to_text(payload), peer, lane.number, lane.next, lane.length),
+                         {peer}});
     }
   }
 }

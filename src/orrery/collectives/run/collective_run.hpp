@@ -62,10 +62,10 @@ class CollectiveRun final : public Pinned, network::Receiver, engine::Handler, e
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   /// One peer of one lane: messages in from it, and the way out to it.
   struct Channel {
-    std::uint32_t lane = 0;         // That owns it.
-    std::uint32_t far = kNone;      // The peer's channel back to this lane.
-    std::uint32_t arrived = 0;      // Messages that nobody has received yet.
-    topology::RouteId route;        // Looked up at the first send.
+    std::uint32_t lane = 0;     // That owns it.
+    std::uint32_t far = kNone;  // The peer's channel back to this lane.
+    std::uint32_t arrived = 0;  // Messages that nobody has received yet.
+    topology::RouteId route;    // Looked up at the first send.
     network::StreamId stream;
   };
   struct Lane {
@@ -76,7 +76,7 @@ class CollectiveRun final : public Pinned, network::Receiver, engine::Handler, e
     Time waits_since;
     Rank owner = 0;
     std::uint32_t number = 0;
-    bool paused = false;            // An overhead is running; the action it belongs to is paid when it ends.
+    bool paused = false;  // An overhead is running; the action it belongs to is paid when it ends.
   };
   struct Participant {
     Time arrived = kTimeMax;

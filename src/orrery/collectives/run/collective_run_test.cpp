@@ -20,18 +20,23 @@ constexpr const char* kStar = "star:hosts=16,bandwidth=1GBps,latency=500us";  //
 class Bench final : engine::Handler {
  public:
   explicit Bench(const std::string& cluster, const std::string& model = "flow")
-      : cluster_{topology::load_cluster(cluster)}, router_{cluster_.graph}, context_{engine_, router_, cluster_.jitter, 1}, origin_{engine_.add_origin("test")} {
+      : cluster_{topology::load_cluster(cluster)},
+        router_{cluster_.graph},
+        context_{engine_, router_, cluster_.jitter, 1},
+        origin_{engine_.add_origin("test")} {
     std::string name;
     const config::Document settings = config::Document::from_line(model, "--network", name);
     const network::NetworkRegistry registry = network::builtin_networks();
     network_ = registry.get(name, "--network").prepare(config::Cursor{settings})(context_);
   }
 
-  CollectiveRun& add(const PlanRequest& request, const std::string& algorithm, Bytes total, EndpointCosts costs = {}) {
+  CollectiveRun& add(const PlanRequest& request, const std::string& algorithm, Bytes total,
+                     EndpointCosts costs = {}) {
     schedules_.push_back(registry_.get(algorithm).plan(request));
     layouts_.push_back(std::make_unique<Layout>(Layout::even(total, schedules_.back()->chunk_count())));
     std::vector<topology::NodeId> nodes(cluster_.ranks.begin(), cluster_.ranks.begin() + request.ranks);
-    runs_.push_back(std::make_unique<CollectiveRun>(CollectiveRun::Setup{engine_, *network_, router_, *schedules_.back(), *layouts_.back(), nodes, {costs}, algorithm}));
+    runs_.push_back(std::make_unique<CollectiveRun>(CollectiveRun::Setup{
+        engine_, *network_, router_, *schedules_.back(), *layouts_.back(), nodes, {costs}, algorithm}));
     return *runs_.back();
   }
   /// Rank `rank` calls the latest collective at `at`.
@@ -58,7 +63,8 @@ class Bench final : engine::Handler {
 TEST(CollectiveRun, RingAllReduceMeetsItsClosedForm) {
   for (const char* network : {"flow", "alpha_beta"}) {
     Bench bench{kStar, network};
-    CollectiveRun& run = bench.add({.operation = Operation::kAllReduce, .ranks = 16}, "ring", Bytes{16'000'000});
+    CollectiveRun& run =
+        bench.add({.operation = Operation::kAllReduce, .ranks = 16}, "ring", Bytes{16'000'000});
     for (Rank rank = 0; rank < 16; ++rank) run.arrive(rank);
     bench.run();
     EXPECT_EQ(run.finish(), Time{30 * 2ms}) << network;
@@ -73,7 +79,8 @@ TEST(CollectiveRun, SkewedRingsDoNotDriftApart) {
   Rng rng{5, "skew"};
   Time start{};
   for (int round = 0; round < 20; ++round) {
-    CollectiveRun& run = bench.add({.operation = Operation::kAllGather, .ranks = 16}, "ring", Bytes{16'000'000});
+    CollectiveRun& run =
+        bench.add({.operation = Operation::kAllGather, .ranks = 16}, "ring", Bytes{16'000'000});
     for (Rank rank = 0; rank < 16; ++rank) bench.arrive_at(start + Duration{rng.between(0, 1'000'000)}, rank);
     bench.run();
     start = run.finish();
@@ -83,7 +90,8 @@ TEST(CollectiveRun, SkewedRingsDoNotDriftApart) {
 
 TEST(CollectiveRun, ARankThatComesLateHoldsUpTheOthers) {
   Bench bench{kStar};
-  CollectiveRun& run = bench.add({.operation = Operation::kBroadcast, .ranks = 4, .root = 2}, "flat", Bytes{1'000'000});
+  CollectiveRun& run =
+      bench.add({.operation = Operation::kBroadcast, .ranks = 4, .root = 2}, "flat", Bytes{1'000'000});
   for (const Rank rank : {0U, 1U, 3U}) run.arrive(rank);
   bench.arrive_at(Time{10ms}, 2);
   bench.run();
@@ -92,8 +100,13 @@ TEST(CollectiveRun, ARankThatComesLateHoldsUpTheOthers) {
 
 TEST(CollectiveRun, EndpointCostsAdd) {
   Bench bench{kStar};
-  const EndpointCosts costs{.launch = 3ms, .send_overhead = 2ms, .receive_overhead = 1ms, .reduce_bandwidth = Bandwidth::bytes_per_second(500'000'000), .wire_scale = 2.0};
-  CollectiveRun& run = bench.add({.operation = Operation::kReduce, .ranks = 2, .root = 0}, "flat", Bytes{1'000'000}, costs);
+  const EndpointCosts costs{.launch = 3ms,
+                            .send_overhead = 2ms,
+                            .receive_overhead = 1ms,
+                            .reduce_bandwidth = Bandwidth::bytes_per_second(500'000'000),
+                            .wire_scale = 2.0};
+  CollectiveRun& run =
+      bench.add({.operation = Operation::kReduce, .ranks = 2, .root = 0}, "flat", Bytes{1'000'000}, costs);
   run.arrive(0);
   run.arrive(1);
   bench.run();

@@ -35,7 +35,7 @@ class RunTrace {
   engine::TrackId track(const std::string& who) { return observer_.track("ranks", who); }
   engine::Observer& observer_;
   std::vector<std::uint64_t> received_;  // By track.
-  std::vector<std::deque<Time>> sent_;  // Per channel, oldest first: messages of a channel arrive in order.
+  std::vector<std::deque<Time>> sent_;   // Per channel, oldest first: messages of a channel arrive in order.
 };
 
 }  // namespace orrery::collectives

@@ -24,7 +24,8 @@ struct NcclTuner {
   static void fields(Visitor&& field) {
     field("latency", &NcclTuner::latency, "Once per collective.", config::Rule{.required = true});
     field("step", &NcclTuner::step, "Per step of the algorithm.", config::Rule{.required = true});
-    field("bandwidth", &NcclTuner::bandwidth, "Of each rank.", config::Rule{.required = true, .positive = true});
+    field("bandwidth", &NcclTuner::bandwidth, "Of each rank.",
+          config::Rule{.required = true, .positive = true});
   }
 };
 
@@ -54,24 +55,31 @@ struct NcclEntry {
     const Rule share{.min = 1e-6, .max = 1};
     field("algorithm", &NcclEntry::algorithm, "Schedule that carries it out.",
           Rule{.required = true, .choices = {"ring", "direct", "offload"}});
-    field("protocol", &NcclEntry::protocol, "NCCL's name for how bytes and flags travel.", Rule{.required = true});
+    field("protocol", &NcclEntry::protocol, "NCCL's name for how bytes and flags travel.",
+          Rule{.required = true});
     field("operations", &NcclEntry::operations, "Operations it serves.",
           Rule{.required = true, .choices = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all"}});
     field("tuner", &NcclEntry::tuner, "NCCL's own estimate; absent counts as no time at all.");
     field("max_message", &NcclEntry::max_message, "Not chosen for larger messages.");
-    field("floating_only", &NcclEntry::floating_only, "Not chosen for integers (switches reduce floating point).");
+    field("floating_only", &NcclEntry::floating_only,
+          "Not chosen for integers (switches reduce floating point).");
     field("launch", &NcclEntry::launch, "Before the first send, once per rank.", Rule{.required = true});
     field("launch_wide", &NcclEntry::launch_wide, "More launch as channels grow: times 1 - 1/channels used.");
     field("launch_per_peer", &NcclEntry::launch_per_peer, "More launch per peer; direct only.");
     field("step_overhead", &NcclEntry::step_overhead, "Per message, beside the path's latency.");
     field("peak", &NcclEntry::peak, "Most of the link's bandwidth it reaches.",
           Rule{.required = true, .min = share.min, .max = share.max});
-    field("peer_share", &NcclEntry::peer_share, "Most of the link's bandwidth one peer's connection reaches.", share);
-    field("own_block", &NcclEntry::own_block, "Work on the rank's own block, in messages.", Rule{.min = 0, .max = 100});
+    field("peer_share", &NcclEntry::peer_share, "Most of the link's bandwidth one peer's connection reaches.",
+          share);
+    field("own_block", &NcclEntry::own_block, "Work on the rank's own block, in messages.",
+          Rule{.min = 0, .max = 100});
     field("ramp", &NcclEntry::ramp, "Message size that reaches half of the peak.");
-    field("channels", &NcclEntry::channels, "Channels at work on large messages.", Rule{.min = 1, .max = 1024});
-    field("channel_bytes", &NcclEntry::channel_bytes, "Message bytes per channel before one more is used; 0 = all used.");
-    field("pieces", &NcclEntry::pieces, "Parts the buffer is cut into; offload only.", Rule{.min = 1, .max = 4096});
+    field("channels", &NcclEntry::channels, "Channels at work on large messages.",
+          Rule{.min = 1, .max = 1024});
+    field("channel_bytes", &NcclEntry::channel_bytes,
+          "Message bytes per channel before one more is used; 0 = all used.");
+    field("pieces", &NcclEntry::pieces, "Parts the buffer is cut into; offload only.",
+          Rule{.min = 1, .max = 4096});
   }
 };
 
@@ -89,10 +97,12 @@ struct NcclTable {
     field("platform", &NcclTable::platform, "Key of the table.", Rule{.required = true});
     field("nccl", &NcclTable::nccl, "Version measured.", Rule{.required = true});
     field("source", &NcclTable::source, "Where the measurements come from.", Rule{.required = true});
-    field("path_latency", &NcclTable::path_latency, "GPU to GPU, as assumed by the fit.", Rule{.required = true});
+    field("path_latency", &NcclTable::path_latency, "GPU to GPU, as assumed by the fit.",
+          Rule{.required = true});
     field("link_bandwidth", &NcclTable::link_bandwidth, "Per GPU and direction, as assumed by the fit.",
           Rule{.required = true, .positive = true});
-    field("entries", &NcclTable::entries, "What NCCL can run; earlier ones win ties.", Rule{.required = true});
+    field("entries", &NcclTable::entries, "What NCCL can run; earlier ones win ties.",
+          Rule{.required = true});
   }
 };
 

@@ -9,7 +9,6 @@
 
 #include "orrery/topology/catalog.hpp"
 
-
 namespace orrery::collectives {
 namespace {
 
@@ -19,7 +18,8 @@ constexpr Bandwidth kGigabyte = Bandwidth::bytes_per_second(1'000'000'000);  // 
 
 NcclTable table_of(const std::string& entries) {
   const config::Document document = config::Document::parse(
-      "{platform: p, nccl: \"2.0\", source: s, path_latency: 0ns, link_bandwidth: 1GBps, entries: [" + entries + "]}",
+      "{platform: p, nccl: \"2.0\", source: s, path_latency: 0ns, link_bandwidth: 1GBps, entries: [" +
+          entries + "]}",
       "t.yaml");
   return config::read_spec<NcclTable>(config::Cursor{document});
 }
@@ -49,7 +49,8 @@ TEST(NcclTable, MistakesAreNamed) {
 }
 
 TEST(NcclTable, RingCountsItsSteps) {
-  const NcclTable table = table_of("{" + kRing + "protocol: LL, launch: 1us, step_overhead: 10ns, peak: 0.5}");
+  const NcclTable table =
+      table_of("{" + kRing + "protocol: LL, launch: 1us, step_overhead: 10ns, peak: 0.5}");
   // 2(4-1) steps of 10 + 5 ns and of 1000 bytes at half of 1 byte/ns.
   const NcclChoice reduce = choose(table, Operation::kAllReduce, 4, Bytes{4000}, 5ns, kGigabyte);
   EXPECT_EQ(reduce.predicted, Duration{1us + 6 * 15ns + 6 * 2us});
@@ -62,7 +63,8 @@ TEST(NcclTable, RingCountsItsSteps) {
 }
 
 TEST(NcclTable, OwnBlockAndRampLowerTheEfficiency) {
-  const NcclTable table = table_of("{" + kRing + "protocol: S, launch: 0ns, peak: 1, own_block: 0.5, ramp: 1000B}");
+  const NcclTable table =
+      table_of("{" + kRing + "protocol: S, launch: 0ns, peak: 1, own_block: 0.5, ramp: 1000B}");
   // One step (n = 2): half a block more. A message of the ramp's size doubles, one four times as large adds half.
   EXPECT_DOUBLE_EQ(choose(table, Operation::kAllGather, 2, Bytes{2000}, 0ns, kGigabyte).efficiency, 1 / 3.0);
   EXPECT_DOUBLE_EQ(choose(table, Operation::kAllGather, 2, Bytes{8000}, 0ns, kGigabyte).efficiency, 1 / 2.25);
@@ -85,13 +87,14 @@ TEST(NcclTable, ChannelsGrowWithTheMessage) {
 }
 
 TEST(NcclTable, DirectServesItsPeersAtOnce) {
-  const NcclTable table =
-      table_of("{" + kDirect + "protocol: LL, launch: 1us, launch_per_peer: 100ns, peak: 0.5, peer_share: 0.1}");
+  const NcclTable table = table_of(
+      "{" + kDirect + "protocol: LL, launch: 1us, launch_per_peer: 100ns, peak: 0.5, peer_share: 0.1}");
   const NcclChoice three = choose(table, Operation::kAllToAll, 4, Bytes{400}, 20ns, kGigabyte);
   EXPECT_EQ(three.launch, Duration{1300ns});
   EXPECT_EQ(three.step_overhead, Duration{0});
   EXPECT_NEAR(three.efficiency, 0.3, 1e-12);
-  EXPECT_NEAR(static_cast<double>(three.predicted.count()), 1300e3 + 20e3 + 1000e3, 1.0);  // 300 B at 0.3 B/ns.
+  EXPECT_NEAR(static_cast<double>(three.predicted.count()), 1300e3 + 20e3 + 1000e3,
+              1.0);  // 300 B at 0.3 B/ns.
   EXPECT_DOUBLE_EQ(choose(table, Operation::kAllToAll, 16, Bytes{16}, 20ns, kGigabyte).efficiency, 0.5);
 }
 
@@ -106,8 +109,9 @@ TEST(NcclTable, OffloadDrainsItsLastPiece) {
 TEST(NcclTable, TheLeastEstimateRuns) {
   // Estimates with n = 2: 1 + m/1 and 3 + m/2 microseconds and bytes per ns; equal at m = 4000.
   const NcclTable table = table_of(
-      "{" + kRing + "protocol: LL, launch: 9us, peak: 1, tuner: {latency: 1us, step: 0ns, bandwidth: 1GBps}}, {" +
-      kRing + "protocol: Simple, launch: 0us, peak: 1, tuner: {latency: 3us, step: 0ns, bandwidth: 2GBps}}");
+      "{" + kRing +
+      "protocol: LL, launch: 9us, peak: 1, tuner: {latency: 1us, step: 0ns, bandwidth: 1GBps}}, {" + kRing +
+      "protocol: Simple, launch: 0us, peak: 1, tuner: {latency: 3us, step: 0ns, bandwidth: 2GBps}}");
   const auto protocol = [&](std::int64_t message) {
     return choose(table, Operation::kAllGather, 2, Bytes{2 * message}, 0ns, kGigabyte).protocol;
   };
@@ -117,9 +121,10 @@ TEST(NcclTable, TheLeastEstimateRuns) {
 }
 
 TEST(NcclTable, EntriesHaveLimits) {
-  const NcclTable table = table_of("{" + kDirect + "protocol: LL, launch: 1us, peak: 1, max_message: 100B}, {" +
-                                   kDirect + "protocol: Simple, launch: 1us, peak: 1}, {" + kOffload +
-                                   "protocol: NVLS, launch: 1us, peak: 1, floating_only: true}");
+  const NcclTable table =
+      table_of("{" + kDirect + "protocol: LL, launch: 1us, peak: 1, max_message: 100B}, {" + kDirect +
+               "protocol: Simple, launch: 1us, peak: 1}, {" + kOffload +
+               "protocol: NVLS, launch: 1us, peak: 1, floating_only: true}");
   EXPECT_EQ(choose(table, Operation::kAllToAll, 4, Bytes{400}, 0ns, kGigabyte).protocol, "LL");
   EXPECT_EQ(choose(table, Operation::kAllToAll, 4, Bytes{401}, 0ns, kGigabyte).protocol, "Simple");
   NcclRequest request{.ranks = 4, .size = Bytes{1}, .link_bandwidth = kGigabyte};
@@ -131,7 +136,8 @@ TEST(NcclTable, EntriesHaveLimits) {
 }
 
 TEST(NcclTable, NothingToDoCostsLittle) {
-  const NcclTable table = table_of("{" + kRing + "protocol: LL, launch: 1us, peak: 1, own_block: 1, ramp: 10B}");
+  const NcclTable table =
+      table_of("{" + kRing + "protocol: LL, launch: 1us, peak: 1, own_block: 1, ramp: 10B}");
   EXPECT_EQ(choose(table, Operation::kAllReduce, 1, Bytes{100}, 1us, kGigabyte).predicted, Duration{0});
   EXPECT_LT(choose(table, Operation::kAllReduce, 2, Bytes{0}, 0ns, kGigabyte).predicted, Duration{2us});
 }

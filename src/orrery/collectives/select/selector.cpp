@@ -34,28 +34,37 @@ std::vector<std::uint32_t> host_grid(const SelectionContext& context) {
 
 /// Parts a pipelined algorithm cuts the buffer into: sqrt(size * depth / bandwidth-delay product), where one more
 /// part costs as much latency as it saves in waiting for the first.
-std::uint32_t pipeline_pieces(const std::string& algorithm, const CollectiveRequest& request, const SelectionContext& context) {
+std::uint32_t pipeline_pieces(const std::string& algorithm, const CollectiveRequest& request,
+                              const SelectionContext& context) {
   const bool is_chain = algorithm == "chain";
   if (!is_chain && algorithm != "double_binary_tree" && algorithm != "offload") return 1;
   if (context.nodes.size() < 2 || request.size.count() == 0) return 1;
   const topology::Route route = context.router.get(context.router.route(context.nodes[0], context.nodes[1]));
-  const double product = std::max(1.0, static_cast<double>(route.latency.count()) * route.bottleneck.bytes_per_picosecond());
+  const double product =
+      std::max(1.0, static_cast<double>(route.latency.count()) * route.bottleneck.bytes_per_picosecond());
   const auto ranks = static_cast<double>(context.nodes.size());
   const double depth = is_chain ? ranks : std::log2(ranks) + 1;
   constexpr double kMost = 256;
   constexpr double kSmallestPiece = 1024;
   const auto size = static_cast<double>(request.size.count());
   const double best = std::sqrt(size * depth / product);
-  return static_cast<std::uint32_t>(std::clamp(std::floor(std::min(best, size / kSmallestPiece)), 1.0, kMost));
+  return static_cast<std::uint32_t>(
+      std::clamp(std::floor(std::min(best, size / kSmallestPiece)), 1.0, kMost));
 }
 
 EndpointCosts device_costs(const SelectionContext& context, std::size_t rank) {
-  const topology::DeviceSpec& device = context.cluster.devices[context.cluster.device_of_rank[context.ranks[rank]]];
-  return {.launch = {}, .send_overhead = device.send_overhead, .receive_overhead = device.receive_overhead, .reduce_bandwidth = device.reduce_bandwidth, .wire_scale = 1.0};
+  const topology::DeviceSpec& device =
+      context.cluster.devices[context.cluster.device_of_rank[context.ranks[rank]]];
+  return {.launch = {},
+          .send_overhead = device.send_overhead,
+          .receive_overhead = device.receive_overhead,
+          .reduce_bandwidth = device.reduce_bandwidth,
+          .wire_scale = 1.0};
 }
 
 /// A choice for `algorithm` with the cluster's own endpoint costs.
-Choice plain_choice(const std::string& algorithm, const CollectiveRequest& request, const SelectionContext& context) {
+Choice plain_choice(const std::string& algorithm, const CollectiveRequest& request,
+                    const SelectionContext& context) {
   Choice choice;
   choice.algorithm = algorithm;
   choice.label = algorithm;
@@ -95,13 +104,15 @@ std::vector<Choice> all_able(const CollectiveRequest& request, const SelectionCo
     if (refusal_of(choice, context).empty()) choices.push_back(std::move(choice));
   }
   if (choices.empty()) {
-    throw InputError{fmt::format("no algorithm can run {} on {} ranks", to_text(request.operation), context.nodes.size())};
+    throw InputError{
+        fmt::format("no algorithm can run {} on {} ranks", to_text(request.operation), context.nodes.size())};
   }
   return choices;
 }
 
 Choice gloo_choice(const CollectiveRequest& request, const SelectionContext& context) {
-  const GlooPlan plan = gloo_plan(request.operation, static_cast<Rank>(context.nodes.size()), request.size, !request.sizes.empty());
+  const GlooPlan plan = gloo_plan(request.operation, static_cast<Rank>(context.nodes.size()), request.size,
+                                  !request.sizes.empty());
   Choice choice = plain_choice(plan.algorithm, request, context);
   choice.request.operation = plan.operation;
   choice.request.pieces = plan.pieces;
@@ -115,7 +126,11 @@ Choice nccl_choice(const CollectiveRequest& request, const SelectionContext& con
   Choice choice = plain_choice(run.algorithm, request, context);
   choice.label = run.label;
   choice.request.pieces = run.pieces;
-  const EndpointCosts costs{.launch = run.launch, .send_overhead = run.step_overhead, .receive_overhead = {}, .reduce_bandwidth = {}, .wire_scale = run.wire_scale};
+  const EndpointCosts costs{.launch = run.launch,
+                            .send_overhead = run.step_overhead,
+                            .receive_overhead = {},
+                            .reduce_bandwidth = {},
+                            .wire_scale = run.wire_scale};
   choice.costs.assign(choice.nodes.size(), costs);
   return choice;
 }
@@ -131,7 +146,8 @@ Choice msccl_choice(const std::string& path, const CollectiveRequest& request,
   return choice;
 }
 
-Choice named_choice(const std::string& name, const CollectiveRequest& request, const SelectionContext& context) {
+Choice named_choice(const std::string& name, const CollectiveRequest& request,
+                    const SelectionContext& context) {
   if (name == "gloo") return gloo_choice(request, context);
   if (name == "nccl") return nccl_choice(request, context);
   constexpr std::string_view kMsccl = "msccl:";
@@ -141,7 +157,13 @@ Choice named_choice(const std::string& name, const CollectiveRequest& request, c
   Choice choice = plain_choice(name, request, context);
   const std::string refusal = refusal_of(choice, context);
   if (!refusal.empty()) {
-    throw InputError{{.source = "--algorithm", .position = {}, .field = {}, .value = name, .expected = fmt::format("cannot run {} on {} ranks: {}", to_text(request.operation), context.nodes.size(), refusal), .nearest = {}}};
+    throw InputError{{.source = "--algorithm",
+                      .position = {},
+                      .field = {},
+                      .value = name,
+                      .expected = fmt::format("cannot run {} on {} ranks: {}", to_text(request.operation),
+                                              context.nodes.size(), refusal),
+                      .nearest = {}}};
   }
   return choice;
 }
@@ -150,11 +172,14 @@ Choice named_choice(const std::string& name, const CollectiveRequest& request, c
 
 std::vector<std::string> selection_words() { return {"all", "auto", "gloo", "nccl"}; }
 
-std::vector<Choice> select(const std::string& selection, const CollectiveRequest& request, const SelectionContext& context) {
+std::vector<Choice> select(const std::string& selection, const CollectiveRequest& request,
+                           const SelectionContext& context) {
   ORRERY_CHECK(!context.nodes.empty(), "a collective needs ranks");
   if (selection == "all" || selection == "auto") return all_able(request, context);
   std::vector<Choice> choices;
-  for (const std::string_view name : split(selection, ',')) choices.push_back(named_choice(std::string{trim(name)}, request, context));
+  for (const std::string_view name : split(selection, ',')) {
+    choices.push_back(named_choice(std::string{trim(name)}, request, context));
+  }
   return choices;
 }
 
@@ -166,12 +191,19 @@ Layout layout_of(const CollectiveRequest& request, const Schedule& schedule) {
     case Operation::kAllGather:
     case Operation::kGather:
     case Operation::kReduceScatter:
-    case Operation::kScatter: blocks = ranks; break;
-    case Operation::kAllToAll: blocks = ranks * ranks; break;
-    case Operation::kBarrier: return Layout::even(Bytes{0}, chunks);
-    default: return Layout::even(request.size, chunks, request.element);
+    case Operation::kScatter:
+      blocks = ranks;
+      break;
+    case Operation::kAllToAll:
+      blocks = ranks * ranks;
+      break;
+    case Operation::kBarrier:
+      return Layout::even(Bytes{0}, chunks);
+    default:
+      return Layout::even(request.size, chunks, request.element);
   }
-  ORRERY_CHECK(request.sizes.empty() || request.sizes.size() == blocks, "{} sizes for {} blocks", request.sizes.size(), blocks);
+  ORRERY_CHECK(request.sizes.empty() || request.sizes.size() == blocks, "{} sizes for {} blocks",
+               request.sizes.size(), blocks);
   ORRERY_CHECK(chunks % blocks == 0, "{} chunks for {} blocks", chunks, blocks);
   const std::uint32_t pieces = chunks / blocks;
   std::vector<Bytes> sizes;
@@ -189,7 +221,8 @@ Layout layout_of(const CollectiveRequest& request, const Schedule& schedule) {
     const std::int64_t elements = div_ceil(bytes.count(), request.element.count());
     std::int64_t given = 0;
     for (std::uint32_t piece = 0; piece < pieces; ++piece) {
-      const std::int64_t until = std::min(bytes.count(), elements * (piece + 1) / pieces * request.element.count());
+      const std::int64_t until =
+          std::min(bytes.count(), elements * (piece + 1) / pieces * request.element.count());
       sizes.emplace_back(until - given);
       given = until;
     }
@@ -200,13 +233,16 @@ Layout layout_of(const CollectiveRequest& request, const Schedule& schedule) {
 double bus_factor(Operation operation, Rank ranks) {
   const auto n = static_cast<double>(ranks);
   switch (operation) {
-    case Operation::kAllReduce: return 2 * (n - 1) / n;
+    case Operation::kAllReduce:
+      return 2 * (n - 1) / n;
     case Operation::kAllGather:
     case Operation::kReduceScatter:
     case Operation::kAllToAll:
     case Operation::kGather:
-    case Operation::kScatter: return (n - 1) / n;
-    default: return 1;
+    case Operation::kScatter:
+      return (n - 1) / n;
+    default:
+      return 1;
   }
 }
 

@@ -40,19 +40,20 @@ struct SelectionContext {
 
 /// One way to run it.
 struct Choice {
-  std::string algorithm;                        ///< Name in the registry, or "msccl".
-  std::string label;                            ///< Shown to the user: "ring", or "nccl: ring LL128".
+  std::string algorithm;  ///< Name in the registry, or "msccl".
+  std::string label;      ///< Shown to the user: "ring", or "nccl: ring LL128".
   PlanRequest request{};
-  std::vector<topology::NodeId> nodes{};        ///< Of all participants, switches included.
-  std::vector<EndpointCosts> costs{};           ///< Of each participant, or one for all.
-  std::shared_ptr<const Schedule> schedule{};   ///< Run instead of planning when set: read from a file.
+  std::vector<topology::NodeId> nodes{};       ///< Of all participants, switches included.
+  std::vector<EndpointCosts> costs{};          ///< Of each participant, or one for all.
+  std::shared_ptr<const Schedule> schedule{};  ///< Run instead of planning when set: read from a file.
 };
 
 /// `selection` is an algorithm's name, several joined by commas, "all", "auto" (all that can, to be compared by
 /// the caller), "gloo" (what torch's ProcessGroupGloo runs), "nccl" (the catalogue's table of the platform) or
 /// "msccl:FILE" (an MSCCL program; FILE.xml alone will do).
 /// InputError when a named one cannot do the request, with its reason, or when nothing can.
-[[nodiscard]] std::vector<Choice> select(const std::string& selection, const CollectiveRequest& request, const SelectionContext& context);
+[[nodiscard]] std::vector<Choice> select(const std::string& selection, const CollectiveRequest& request,
+                                         const SelectionContext& context);
 
 /// The words `selection` may be, beside algorithm names.
 [[nodiscard]] std::vector<std::string> selection_words();

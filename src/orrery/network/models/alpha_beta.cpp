@@ -50,7 +50,9 @@ class AlphaBeta final : public NetworkModel, engine::Handler, engine::Watch {
   }
 
   /// Messages under way keep the time they were given; those sent from now on feel the change.
-  void change_link(topology::LinkId link, const LinkState& state) override { paths_.change_link(link, state); }
+  void change_link(topology::LinkId link, const LinkState& state) override {
+    paths_.change_link(link, state);
+  }
   [[nodiscard]] std::vector<LinkCounters> link_counters() const override { return paths_.counters(); }
 
  private:
@@ -84,7 +86,9 @@ class AlphaBeta final : public NetworkModel, engine::Handler, engine::Watch {
 
   void report_blocked(std::vector<engine::Blocked>& blocked) const override {
     for (const Message& message : lost_) {
-      blocked.push_back({"network", fmt::format("{} sent into a path with a link that is down", to_text(message.size)), {}});
+      blocked.push_back({"network",
+                         fmt::format("{} sent into a path with a link that is down", to_text(message.size)),
+                         {}});
     }
   }
 

@@ -20,7 +20,8 @@ struct FlowSpec {
   Duration resolve_delay{};
   template <class Visitor>
   static void fields(Visitor&& field) {
-    field("overhead", &FlowSpec::overhead, "Added to the latency of every message (LogGP's o and L beyond the links).");
+    field("overhead", &FlowSpec::overhead,
+          "Added to the latency of every message (LogGP's o and L beyond the links).");
     field("resolve_delay", &FlowSpec::resolve_delay,
           "After a transfer ends, wait at most this long before sharing out its bandwidth. 0 is exact.");
   }
@@ -38,17 +39,17 @@ struct Transfer {
   std::int64_t updated = 0;  // Picoseconds, as are `finish` and `start`.
   std::int64_t finish = kNever;
   std::uint32_t group = kNone;
-  std::uint32_t slot = kNone;        // In the sharing, while active.
-  std::uint32_t generation = 0;      // Events of an older generation are void.
+  std::uint32_t slot = kNone;    // In the sharing, while active.
+  std::uint32_t generation = 0;  // Events of an older generation are void.
   State state = State::kFree;
   // And the rest:
-  std::int64_t start = 0;            // When its first byte may use bandwidth.
+  std::int64_t start = 0;  // When its first byte may use bandwidth.
   std::int64_t size = 0;
   Receiver* receiver = nullptr;
   std::uint64_t cookie = 0;
   topology::RouteId route;
   std::uint32_t stream = kNone;
-  std::uint32_t next = kNone;        // The one behind it in its stream.
+  std::uint32_t next = kNone;  // The one behind it in its stream.
 };
 
 /// Transfers solved together: one pending event for the first of them to end.
@@ -62,7 +63,8 @@ struct Group {
 enum class EventKind : std::uint64_t { kExpressEnd, kStart, kGroupEnd, kResolve };
 
 constexpr std::uint64_t pack(EventKind kind, std::uint32_t id, std::uint32_t generation) {
-  return (static_cast<std::uint64_t>(kind) << 62) | (static_cast<std::uint64_t>(generation & 0x3FFFFFFF) << 32) | id;
+  return (static_cast<std::uint64_t>(kind) << 62) |
+         (static_cast<std::uint64_t>(generation & 0x3FFFFFFF) << 32) | id;
 }
 
 class Flow final : public NetworkModel, engine::Handler, engine::Settler, engine::Watch {
@@ -123,8 +125,9 @@ class Flow final : public NetworkModel, engine::Handler, engine::Settler, engine
 
   [[nodiscard]] std::vector<std::string> notes() const override {
     if (spec_.resolve_delay == Duration{}) return {};
-    return {fmt::format("flow: resolve_delay {}: freed bandwidth lay idle for at most {} in all, in {} batches",
-                        to_text(spec_.resolve_delay), to_text(stale_), batches_)};
+    return {
+        fmt::format("flow: resolve_delay {}: freed bandwidth lay idle for at most {} in all, in {} batches",
+                    to_text(spec_.resolve_delay), to_text(stale_), batches_)};
   }
 
  private:
@@ -172,9 +175,11 @@ class Flow final : public NetworkModel, engine::Handler, engine::Settler, engine
     transfer.finish = transfer.start;
     if (path.count > 0 && transfer.size > 0) {
       for (const std::uint32_t link : paths_.links(path)) express_on_[link] = id;
-      transfer.finish = count_ps(saturating_add(Time{Duration{transfer.start}}, Paths::transfer(path, Bytes{transfer.size})));
+      transfer.finish = count_ps(
+          saturating_add(Time{Duration{transfer.start}}, Paths::transfer(path, Bytes{transfer.size})));
     }
-    schedule(transfer.finish, engine::Phase::kCompletion, pack(EventKind::kExpressEnd, id, transfer.generation));
+    schedule(transfer.finish, engine::Phase::kCompletion,
+             pack(EventKind::kExpressEnd, id, transfer.generation));
   }
 
   void clear_express(std::uint32_t id) {
@@ -383,12 +388,16 @@ class Flow final : public NetworkModel, engine::Handler, engine::Settler, engine
   }
 
   void complete(std::uint32_t id) {
-    if (engine_.observer() != nullptr) [[unlikely]] observe(transfers_[id]);
+    if (engine_.observer() != nullptr) [[unlikely]] {
+      observe(transfers_[id]);
+    }
     Transfer& transfer = transfers_[id];
     Receiver* receiver = transfer.receiver;
     const std::uint64_t cookie = transfer.cookie;
     const std::uint32_t next = transfer.next;
-    if (transfer.stream != kNone && stream_tail_[transfer.stream] == id) stream_tail_[transfer.stream] = kNone;
+    if (transfer.stream != kNone && stream_tail_[transfer.stream] == id) {
+      stream_tail_[transfer.stream] = kNone;
+    }
     ++transfer.generation;
     transfer.state = State::kFree;
     transfer.group = kNone;
@@ -412,7 +421,10 @@ class Flow final : public NetworkModel, engine::Handler, engine::Settler, engine
       for (const std::uint32_t link : sharing_.path(transfer.slot)) {
         if (sharing_.capacity(link) == 0) dead = graph_.link_name(topology::LinkId{link});
       }
-      blocked.push_back({"network", fmt::format("transfer of {} stalled: {} is down", to_text(Bytes{transfer.size}), dead), {}});
+      blocked.push_back(
+          {"network",
+           fmt::format("transfer of {} stalled: {} is down", to_text(Bytes{transfer.size}), dead),
+           {}});
     }
   }
 

@@ -30,8 +30,8 @@ TEST(Flow, IncastSharesTheLastPort) {
 
 TEST(Flow, AnExpressTransferThatMeetsAnotherSharesFromThen) {
   TestNetwork network{"flow", kStar};
-  const std::size_t first = network.send(Time{}, 0, 1, Bytes{2'000'000});        // Streams from 1 ms.
-  const std::size_t second = network.send(Time{1ms}, 2, 1, Bytes{1'000'000});    // Streams from 2 ms.
+  const std::size_t first = network.send(Time{}, 0, 1, Bytes{2'000'000});      // Streams from 1 ms.
+  const std::size_t second = network.send(Time{1ms}, 2, 1, Bytes{1'000'000});  // Streams from 2 ms.
   network.run();
   EXPECT_EQ(network.arrived(second), Time{4ms});  // 1 MB at half speed.
   EXPECT_EQ(network.arrived(first), Time{4ms});   // 1 MB alone, then 1 MB at half speed.

@@ -27,12 +27,13 @@ namespace {
 std::string usual_spelling(std::string_view name) {
   std::string spelling{name};
   std::ranges::replace(spelling, '-', '_');
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kOther{{{"rail_optimised", "rail_optimized"},
-                                                                                 {"rail", "rail_optimized"},
-                                                                                 {"fat_tree", "fattree"},
-                                                                                 {"fullyconnected", "fully_connected"},
-                                                                                 {"full_mesh", "fully_connected"},
-                                                                                 {"clos", "fattree"}}};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kOther{
+      {{"rail_optimised", "rail_optimized"},
+       {"rail", "rail_optimized"},
+       {"fat_tree", "fattree"},
+       {"fullyconnected", "fully_connected"},
+       {"full_mesh", "fully_connected"},
+       {"clos", "fattree"}}};
   const auto found = std::ranges::find(kOther, spelling, [](const auto& pair) { return pair.first; });
   return found == kOther.end() ? spelling : std::string{found->second};
 }

@@ -208,7 +208,8 @@ TEST(Generators, EveryMistakeIsNamed) {
 TEST(Generators, OtherSpellingsAndShortFields) {
   EXPECT_EQ(load_cluster("rail-optimised:hosts=2,bandwidth=200Gbps,latency=1us").ranks.size(), 16U);
   EXPECT_EQ(load_cluster("fat-tree:k=4,levels=2,bandwidth=1Gbps,latency=1us").ranks.size(), 8U);
-  EXPECT_THROW(static_cast<void>(load_cluster("rail:hosts=2,bandwidth=1Gbps,nic_bandwidth=2Gbps")), InputError);
+  EXPECT_THROW(static_cast<void>(load_cluster("rail:hosts=2,bandwidth=1Gbps,nic_bandwidth=2Gbps")),
+               InputError);
 }
 
 }  // namespace

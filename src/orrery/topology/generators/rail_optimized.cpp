@@ -115,8 +115,12 @@ Draft build(const RailSpec& given, const config::Cursor& at) {
   RailSpec spec = given;
   spec.nic_bandwidth = given.bandwidth.value_or(given.nic_bandwidth);
   spec.nic_latency = given.latency.value_or(given.nic_latency);
-  if (given.bandwidth && at.has("nic_bandwidth")) at.at("bandwidth").fail("nic_bandwidth is given too; they are the same");
-  if (given.latency && at.has("nic_latency")) at.at("latency").fail("nic_latency is given too; they are the same");
+  if (given.bandwidth && at.has("nic_bandwidth")) {
+    at.at("bandwidth").fail("nic_bandwidth is given too; they are the same");
+  }
+  if (given.latency && at.has("nic_latency")) {
+    at.at("latency").fail("nic_latency is given too; they are the same");
+  }
   const Shape shape = shape_of(spec, at);
   const auto gpus = static_cast<double>(spec.hosts) * static_cast<double>(spec.gpus_per_host);
   expect_size(
