@@ -2,12 +2,11 @@
 // Our side of the engine benchmark; simgrid/peer.cpp runs the same programs. Prints the simulated seconds.
 // usage: bench_orrery ring HOSTS BYTES | alltoall HOSTS BYTES_PER_HOST JITTER | pingpong MESSAGES BYTES
 //        [--network flow:resolve_delay=1us] [--cluster C]
-#include <malloc.h>
-
 #include <cstdio>
 #include <map>
 #include <string>
 
+#include "orrery/base/memory.hpp"
 #include "orrery/collectives/algorithm.hpp"
 #include "orrery/collectives/run/collective_run.hpp"
 #include "orrery/network/mailbox.hpp"
@@ -84,9 +83,7 @@ Time run_pingpong(Machine& machine, long messages, Bytes bytes) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // As the command does: large vectors that grow stay in the heap instead of going back to the system each time.
-  mallopt(M_MMAP_THRESHOLD, 1 << 30);
-  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  orrery::prepare_heap();  // As the command does.
   std::vector<std::string> words;
   std::map<std::string, std::string> options;
   for (int i = 1; i < argc; ++i) {

@@ -10,6 +10,7 @@
 
 #include "orrery/base/check.hpp"
 #include "orrery/base/error.hpp"
+#include "orrery/base/memory.hpp"
 #include "orrery/base/text.hpp"
 #include "orrery/cli/console.hpp"
 #include "orrery/cli/session.hpp"
@@ -118,6 +119,7 @@ int fail(int code, std::string_view kind, std::string text) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  prepare_heap();
   cli::catch_signals();
   try {
     run(argc, argv);

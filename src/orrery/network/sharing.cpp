@@ -215,6 +215,13 @@ void Sharing::fill_by_scan() {
     if (least == kInfinite) return;
     if (least > level * (1 + kSameLevel)) level = least;
     fix_flows(seen_links_[place], level);
+    // It has no open flows left: the last one takes its place, and later scans are shorter.
+    const std::uint32_t last = seen_links_.back();
+    seen_links_[place] = last;
+    shares_[place] = shares_.back();
+    links_[last].place = static_cast<std::uint32_t>(place);
+    seen_links_.pop_back();
+    shares_.pop_back();
   }
 }
 

@@ -23,9 +23,9 @@ class RouteTable {
  public:
   RouteTable();
   /// An invalid id when the key is new.
-  [[nodiscard]] RouteId find(const RouteKey& key, std::uint64_t hash) const;
+  [[nodiscard]] RouteId find(const RouteKey& key) const;
   /// `key` is new.
-  RouteId add(const RouteKey& key, std::uint64_t hash, std::span<const LinkId> links);
+  RouteId add(const RouteKey& key, std::span<const LinkId> links);
   [[nodiscard]] std::span<const LinkId> links(RouteId route) const;
 
  private:

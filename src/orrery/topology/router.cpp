@@ -66,7 +66,7 @@ RouteId Router::route(NodeId source, NodeId target, std::uint32_t label) {
   ORRERY_CHECK(source.index() < graph_.node_count() && target.index() < graph_.node_count(), "unknown node");
   const detail::RouteKey key{source.value(), target.value(), label};
   const std::uint64_t hash = detail::hash_of(key);
-  if (const RouteId known = state_->table.find(key, hash); known.is_valid()) return known;
+  if (const RouteId known = state_->table.find(key); known.is_valid()) return known;
 
   detail::PathSearch& search = state_->search;
   std::vector<LinkId>& links = state_->links;
@@ -85,7 +85,7 @@ RouteId Router::route(NodeId source, NodeId target, std::uint32_t label) {
   }
   if (!search.find(from, to, hash, links)) fail_unreachable(graph_, source, target);
   if (last.is_valid()) links.push_back(last);
-  return state_->table.add(key, hash, links);
+  return state_->table.add(key, links);
 }
 
 std::span<const LinkId> Router::links(RouteId route) const { return state_->table.links(route); }
