@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fat tree of switches with k ports each (Al-Fares et al., SIGCOMM 2008, generalised to oversubscribed edges).
 //
-// An edge switch has u = k / (1 + oversubscription) ports up and d = k - u down.
+// An edge switch has d = k/2 ports down and u = d / oversubscription up; the others stay empty, so that the number
+// of hosts does not depend on the oversubscription.
 //   2 levels: k edges, u spines, every edge cabled to every spine;            k * d hosts.
 //   3 levels: k pods of k/2 edges and u aggregations, u * k/2 cores; core c of
 //             column a is cabled to aggregation a of every pod;               k * k/2 * d hosts.
@@ -29,7 +30,7 @@ struct FatTreeSpec : CableFields, HostFields {
           config::Rule{.required = true, .min = 2, .max = 4096});
     field("levels", &FatTreeSpec::levels, "Layers of switches: 2 or 3.", config::Rule{.min = 2, .max = 3});
     field("oversubscription", &FatTreeSpec::oversubscription, "Ports down to ports up of an edge switch.",
-          config::Rule{.min = 0.01, .max = 4096});
+          config::Rule{.min = 1, .max = 4096});
     field("hosts", &FatTreeSpec::hosts, "Build only this many hosts; absent = all that fit.",
           config::Rule{.min = 1, .max = static_cast<double>(kMaxNodes)});
     CableFields::fields(field);
@@ -46,19 +47,16 @@ struct Shape {
 
 Shape shape_of(const FatTreeSpec& spec, const config::Cursor& at) {
   spec.check(at);
-  const double up = static_cast<double>(spec.k) / (1 + spec.oversubscription);
+  if (spec.k % 2 != 0) at.at("k").fail("a fat tree needs switches with an even number of ports");
   Shape shape;
+  shape.down = spec.k / 2;
+  const double up = static_cast<double>(shape.down) / spec.oversubscription;
   shape.up = std::llround(up);
   if (shape.up < 1 || std::abs(up - static_cast<double>(shape.up)) > 1e-9) {
     at.fail(fmt::format(
         "k={} with oversubscription {} gives {:.2f} ports up; it must be a whole number of at least 1",
         spec.k, spec.oversubscription, up));
   }
-  if (spec.levels == 3 && spec.k % 2 != 0) {
-    at.at("k").fail("a 3-level fat tree needs an even number of ports");
-  }
-  shape.down = spec.k - shape.up;
-  if (shape.down < 1) at.fail("an edge switch would have no port left for hosts");
   shape.edges_per_pod = spec.levels == 2 ? spec.k : spec.k / 2;
   const std::int64_t capacity = (spec.levels == 2 ? 1 : spec.k) * shape.edges_per_pod * shape.down;
   shape.hosts = spec.hosts.value_or(capacity);

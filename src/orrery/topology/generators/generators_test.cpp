@@ -62,7 +62,9 @@ INSTANTIATE_TEST_SUITE_P(
         // k^2/2 hosts, 3k/2 switches, k^2 cables.
         Size{std::string{"fattree:k=8,levels=2"} + kCable, 32 + 12, 64, 32},
         // 4 up, 12 down: 16 edges, 4 spines.
-        Size{std::string{"fattree:k=16,levels=2,oversubscription=3"} + kCable, 192 + 20, 192 + 64, 192},
+        Size{std::string{"fattree:k=16,levels=2,oversubscription=4"} + kCable, 128 + 18, 128 + 32, 128},
+        Size{std::string{"fattree:k=16,levels=3,oversubscription=2"} + kCable, 1024 + 128 + 64 + 32,
+             1024 + 128 * 4 + 64 * 8, 1024},
         // 5 of 16 hosts: 3 edges in 2 pods, 2 aggregations per pod, 4 cores.
         Size{std::string{"fattree:k=4,hosts=5"} + kCable, 5 + 3 + 4 + 4, 5 + 6 + 8, 5},
         Size{std::string{"fattree:k=4,hosts=2"} + kCable, 3, 2, 2},
@@ -179,9 +181,9 @@ TEST(Generators, EveryMistakeIsNamed) {
       {"fully_connected:hosts=10000,bandwidth=1Gbps,latency=1us",
        "this makes 49995000 links; at most 16000000"},
       {"fattree:k=5,bandwidth=1Gbps,latency=1us,oversubscription=4",
-       "k: '5': a 3-level fat tree needs an even number"},
-      {"fattree:k=16,bandwidth=1Gbps,latency=1us,oversubscription=2",
-       "k=16 with oversubscription 2 gives 5.33 ports up"},
+       "k: '5': a fat tree needs switches with an even number"},
+      {"fattree:k=16,bandwidth=1Gbps,latency=1us,oversubscription=3",
+       "k=16 with oversubscription 3 gives 2.67 ports up"},
       {"fattree:k=4,levels=4,bandwidth=1Gbps,latency=1us", "levels: '4': expected a number from 2 to 3"},
       {"fattree:k=4,hosts=17,bandwidth=1Gbps,latency=1us", "hosts: '17': expected at most 16"},
       {"fattree:k=4,gpus_per_host=2,bandwidth=1Gbps,latency=1us",
