@@ -17,12 +17,12 @@ from torch import Tensor
 
 from common.llama import VOCABULARY, Config, Weights
 
-FORMAT = 1  # Another number for another recipe: old files are then left alone.
+FORMAT = 2  # Another number for another recipe: old files are then left alone.
 
 
 def random(name: str, shape: tuple[int, ...], seed: int = 0, scale: float | None = None) -> Tensor:
     """A normal tensor that depends on its name, shape and seed only; scale 1/sqrt(inputs) keeps activations near 1."""
-    generator = torch.Generator().manual_seed(zlib.crc32(name.encode()) + (seed << 32))
+    generator = torch.Generator().manual_seed(zlib.crc32(f"{name} {seed}".encode()))
     return torch.randn(shape, generator=generator) * (shape[-1] ** -0.5 if scale is None else scale)
 
 
