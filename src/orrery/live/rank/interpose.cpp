@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "orrery/live/rank/interpose.hpp"
+
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "orrery/live/rank/interpose_state.hpp"
+
+namespace orrery::live {
+
+constinit InterposeState interpose_state;
+thread_local constinit InterposeThread interpose_thread [[gnu::tls_model("initial-exec")]];
+
+namespace {
+
+constinit Next<int(clockid_t, timespec*)> next_clock_gettime{"clock_gettime"};
+
+void disarm_child() {
+  interpose_disarm();
+  interpose_thread = {};
+}
+
+/// Runs before the constructors of the program, and most others: our handler is then the first of a forked child.
+[[gnu::constructor(101)]] void watch_forks() {
+  next_clock_gettime.get();
+  ::pthread_atfork(nullptr, nullptr, disarm_child);
+}
+
+}  // namespace
+
+std::int64_t epoch_from_environment() {
+  constexpr std::int64_t kLeast = 1'000'000'000'000'000'000;
+  const char* text = std::getenv("ORRERY_EPOCH");
+  if (text == nullptr || *text == '\0') return kDefaultEpochNs;
+  std::int64_t value = 0;
+  for (; *text != '\0'; ++text) {
+    if (*text < '0' || *text > '9' || value > 800'000'000'000'000'000) return kDefaultEpochNs;
+    value = value * 10 + (*text - '0');
+  }
+  return value < kLeast ? kDefaultEpochNs : value;
+}
+
+void interpose_arm(const Interposition& interposition) {
+  interpose_state.rank = interposition;
+  interpose_claim();
+  interpose_state.is_armed.store(true, std::memory_order_release);
+}
+
+void interpose_disarm() {
+  interpose_state.is_armed.store(false, std::memory_order_release);
+  interpose_state.rank_thread.store(nullptr, std::memory_order_relaxed);
+}
+
+bool interpose_is_armed() { return is_armed(); }
+
+void interpose_publish(std::int64_t clock_ps) {
+  interpose_state.published_ps.store(clock_ps, std::memory_order_relaxed);
+}
+
+void interpose_claim() {
+  interpose_thread.has_claimed = true;
+  interpose_state.rank_thread.store(&interpose_thread, std::memory_order_relaxed);
+}
+
+InsideLibrary::InsideLibrary() { ++interpose_thread.depth; }
+InsideLibrary::~InsideLibrary() { --interpose_thread.depth; }
+
+bool virtual_sleep(std::int64_t duration_ps) { return interpose_state.rank.sleep(duration_ps) == 0; }
+
+int real_clock_gettime(clockid_t clock, timespec* time) {
+  if (auto* function = next_clock_gettime.get(); function != nullptr) return function(clock, time);
+  return static_cast<int>(::syscall(SYS_clock_gettime, clock, time));
+}
+
+std::int64_t real_clock_ns(clockid_t clock) {
+  timespec time{};
+  real_clock_gettime(clock, &time);
+  return to_ns(time);
+}
+
+std::int64_t real_now() { return real_clock_ns(CLOCK_MONOTONIC); }
+std::int64_t real_thread_cpu() { return real_clock_ns(CLOCK_THREAD_CPUTIME_ID); }
+
+std::int64_t until_ps(clockid_t clock, const timespec& deadline) {
+  const std::int64_t at = ns_to_ps(to_ns(deadline) - clock_base_ns(clock));
+  const std::int64_t now = virtual_now_ps();
+  return at > now ? at - now : 0;
+}
+
+timespec real_deadline(clockid_t clock, const timespec& deadline) {
+  // Without side effects, as the waits that ask for it happen where the program does not look at the clock itself.
+  const std::int64_t now = interpose_state.published_ps.load(std::memory_order_relaxed) / kPsPerNs;
+  const std::int64_t left = to_ns(deadline) - clock_base_ns(clock) - now;
+  return to_timespec(real_clock_ns(clock) + (left > 0 ? left : 0));
+}
+
+clockid_t clock_of(const timespec& deadline) {
+  const std::int64_t between =
+      interpose_state.rank.monotonic_base_ns / 2 + interpose_state.rank.realtime_base_ns / 2;
+  return to_ns(deadline) > between ? CLOCK_REALTIME : CLOCK_MONOTONIC;
+}
+
+}  // namespace orrery::live

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// poll(), select() and epoll_wait() with a timeout, on the rank's thread. asyncio.sleep(5) ends here, and must take
+// no real time; a worker that answers through a pipe, or a server on the network, must not be timed out.
+#include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "orrery/live/rank/interpose_patience.hpp"
+
+namespace {
+
+using namespace orrery::live;
+
+constinit Next<int(pollfd*, nfds_t, int)> next_poll{"poll"};
+constinit Next<int(pollfd*, nfds_t, const timespec*, const sigset_t*)> next_ppoll{"ppoll"};
+constinit Next<int(int, fd_set*, fd_set*, fd_set*, timeval*)> next_select{"select"};
+constinit Next<int(int, fd_set*, fd_set*, fd_set*, const timespec*, const sigset_t*)> next_pselect{"pselect"};
+constinit Next<int(int, epoll_event*, int, int)> next_epoll_wait{"epoll_wait"};
+constinit Next<int(int, epoll_event*, int, int, const sigset_t*)> next_epoll_pwait{"epoll_pwait"};
+constinit Next<int(int, epoll_event*, int, const timespec*, const sigset_t*)> next_epoll_pwait2{
+    "epoll_pwait2"};
+
+[[gnu::constructor(101)]] void resolve() {
+  next_poll.get();
+  next_ppoll.get();
+  next_select.get();
+  next_pselect.get();
+  next_epoll_wait.get();
+  next_epoll_pwait.get();
+  next_epoll_pwait2.get();
+}
+
+constexpr std::int64_t kNsPerMs = 1'000'000;
+
+std::int64_t ms_to_ps(int ms) { return ns_to_ps(ms * kNsPerMs); }
+
+/// Whether somebody on a network may answer through this descriptor.
+bool is_network_socket(int descriptor) {
+  int family = 0;
+  socklen_t size = sizeof family;
+  return ::getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &family, &size) == 0 &&
+         (family == AF_INET || family == AF_INET6);
+}
+
+bool has_network_socket(const pollfd* polled, nfds_t count) {
+  const int saved = errno;
+  const bool has = std::any_of(polled, polled + count, [](const pollfd& entry) {
+    return entry.fd >= 0 && is_network_socket(entry.fd);
+  });
+  errno = saved;
+  return has;
+}
+
+/// ppoll, the most general of them; `mask` may be null.
+int poll_in_rank(pollfd* polled, nfds_t count, std::int64_t timeout_ps, const sigset_t* mask) {
+  int result = 0;
+  wait_virtually(timeout_ps, count > 0 && has_network_socket(polled, count), [&](std::int64_t ns) {
+    const timespec real = to_timespec(ns);
+    result = next_ppoll.get()(polled, count, &real, mask);
+    return result != 0;
+  });
+  return result;
+}
+
+/// A real wait overwrites its sets, and we wait several times.
+struct SelectSets {
+  fd_set* sets[3];
+  fd_set saved[3];
+
+  SelectSets(fd_set* read, fd_set* write, fd_set* except) : sets{read, write, except} {
+    for (int i = 0; i < 3; ++i) {
+      if (sets[i] != nullptr) saved[i] = *sets[i];
+    }
+  }
+  void restore() {
+    for (int i = 0; i < 3; ++i) {
+      if (sets[i] != nullptr) *sets[i] = saved[i];
+    }
+  }
+  [[nodiscard]] bool has_network_socket(int count) const {
+    const int saved_errno = errno;
+    bool has = false;
+    for (int descriptor = 0; descriptor < count && !has; ++descriptor) {
+      for (int i = 0; i < 3; ++i) {
+        if (sets[i] == nullptr || !FD_ISSET(descriptor, &saved[i])) continue;
+        has = is_network_socket(descriptor);
+        break;
+      }
+    }
+    errno = saved_errno;
+    return has;
+  }
+};
+
+int select_in_rank(int count, SelectSets sets, std::int64_t timeout_ps, const sigset_t* mask) {
+  int result = 0;
+  wait_virtually(timeout_ps, sets.has_network_socket(count), [&](std::int64_t ns) {
+    sets.restore();
+    const timespec real = to_timespec(ns);
+    result = next_pselect.get()(count, sets.sets[0], sets.sets[1], sets.sets[2], &real, mask);
+    return result != 0;
+  });
+  return result;
+}
+
+int epoll_in_rank(int epoll, epoll_event* events, int capacity, std::int64_t timeout_ps,
+                  const sigset_t* mask) {
+  int result = 0;
+  wait_virtually(timeout_ps, false, [&](std::int64_t ns) {
+    const auto ms = static_cast<int>((ns + kNsPerMs - 1) / kNsPerMs);
+    result = next_epoll_pwait.get()(epoll, events, capacity, ms, mask);
+    return result != 0;
+  });
+  return result;
+}
+
+}  // namespace
+
+ORRERY_INTERPOSED int poll(pollfd* polled, nfds_t count, int timeout) {
+  if (timeout <= 0 || !is_rank_thread()) return next_poll.get()(polled, count, timeout);
+  return poll_in_rank(polled, count, ms_to_ps(timeout), nullptr);
+}
+
+ORRERY_INTERPOSED int ppoll(pollfd* polled, nfds_t count, const timespec* timeout, const sigset_t* mask) {
+  if (!is_rank_thread() || !is_valid(timeout)) return next_ppoll.get()(polled, count, timeout, mask);
+  return poll_in_rank(polled, count, ns_to_ps(to_ns(*timeout)), mask);
+}
+
+// What programs call instead when they are built with _FORTIFY_SOURCE; the sizes they add are the compiler's.
+ORRERY_INTERPOSED int __poll_chk(pollfd* polled, nfds_t count, int timeout, size_t) {
+  return poll(polled, count, timeout);
+}
+
+ORRERY_INTERPOSED int __ppoll_chk(pollfd* polled, nfds_t count, const timespec* timeout, const sigset_t* mask,
+                                  size_t) {
+  return ppoll(polled, count, timeout, mask);
+}
+
+ORRERY_INTERPOSED int select(int count, fd_set* read, fd_set* write, fd_set* except, timeval* timeout) {
+  if (!is_rank_thread() || timeout == nullptr || timeout->tv_sec < 0 || timeout->tv_usec < 0 ||
+      timeout->tv_usec >= 1'000'000 || count > FD_SETSIZE) {
+    return next_select.get()(count, read, write, except, timeout);
+  }
+  const timespec time{.tv_sec = timeout->tv_sec, .tv_nsec = timeout->tv_usec * 1000};
+  const int result = select_in_rank(count, {read, write, except}, ns_to_ps(to_ns(time)), nullptr);
+  if (result == 0) *timeout = {};  // As Linux does: what is left of it.
+  return result;
+}
+
+ORRERY_INTERPOSED int pselect(int count, fd_set* read, fd_set* write, fd_set* except, const timespec* timeout,
+                              const sigset_t* mask) {
+  if (!is_rank_thread() || !is_valid(timeout) || count > FD_SETSIZE) {
+    return next_pselect.get()(count, read, write, except, timeout, mask);
+  }
+  return select_in_rank(count, {read, write, except}, ns_to_ps(to_ns(*timeout)), mask);
+}
+
+ORRERY_INTERPOSED int epoll_wait(int epoll, epoll_event* events, int capacity, int timeout) {
+  if (timeout <= 0 || !is_rank_thread()) return next_epoll_wait.get()(epoll, events, capacity, timeout);
+  return epoll_in_rank(epoll, events, capacity, ms_to_ps(timeout), nullptr);
+}
+
+ORRERY_INTERPOSED int epoll_pwait(int epoll, epoll_event* events, int capacity, int timeout,
+                                  const sigset_t* mask) {
+  if (timeout <= 0 || !is_rank_thread())
+    return next_epoll_pwait.get()(epoll, events, capacity, timeout, mask);
+  return epoll_in_rank(epoll, events, capacity, ms_to_ps(timeout), mask);
+}
+
+ORRERY_INTERPOSED int epoll_pwait2(int epoll, epoll_event* events, int capacity, const timespec* timeout,
+                                   const sigset_t* mask) {
+  if (!is_rank_thread() || !is_valid(timeout)) {
+    return next_epoll_pwait2.get()(epoll, events, capacity, timeout, mask);
+  }
+  return epoll_in_rank(epoll, events, capacity, ns_to_ps(to_ns(*timeout)), mask);
+}

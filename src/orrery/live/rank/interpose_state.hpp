@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// What the interposed functions share. Everything here works before constructors have run: it is initialised by
+/// the compiler, and thread-local memory is of the kind that needs no allocation.
+#include <dlfcn.h>
+#include <time.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "orrery/live/rank/interpose.hpp"
+
+#define ORRERY_INTERPOSED extern "C" [[gnu::visibility("default")]]
+
+namespace orrery::live {
+
+inline constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+inline constexpr std::int64_t kPsPerNs = 1'000;
+
+struct InterposeState {
+  std::atomic<bool> is_armed = false;
+  std::atomic<std::int64_t> published_ps = 0;
+  std::atomic<const void*> rank_thread = nullptr;
+  Interposition rank;
+};
+extern InterposeState interpose_state;
+
+struct InterposeThread {
+  int depth = 0;                         ///< InsideLibrary.
+  bool has_claimed = false;              ///< It was the rank's thread at some time.
+  bool is_resolving = false;             ///< In dlsym().
+  const void* idle_condition = nullptr;  ///< See interpose_condition.cpp.
+};
+extern thread_local constinit InterposeThread interpose_thread [[gnu::tls_model("initial-exec")]];
+
+[[nodiscard]] inline bool is_armed() { return interpose_state.is_armed.load(std::memory_order_acquire); }
+
+/// Whether this is the rank's thread, outside of our own library: its waits are virtual.
+[[nodiscard]] inline bool is_rank_thread() {
+  return is_armed() && interpose_state.rank_thread.load(std::memory_order_relaxed) == &interpose_thread &&
+         interpose_thread.depth == 0;
+}
+
+/// The virtual clock for this thread: an event of the program on the rank's thread, else the last published.
+[[nodiscard]] inline std::int64_t virtual_now_ps() {
+  if (is_rank_thread()) return interpose_state.rank.now();
+  return interpose_state.published_ps.load(std::memory_order_relaxed);
+}
+
+/// Sleeps in virtual time; false when the run is over.
+bool virtual_sleep(std::int64_t duration_ps);
+
+/// A function of the library behind ours. Resolved when the library is loaded, or at the first call before that.
+/// The type is spelt out: libc's own declaration carries attributes that a template argument cannot have.
+template <class Function>
+class Next {
+ public:
+  /// `version`: where the plain name would find an old, incompatible one.
+  explicit constexpr Next(const char* name, const char* version = nullptr) : name_{name}, version_{version} {}
+
+  /// Null inside dlsym() itself, which may allocate, and an allocator may read the clock.
+  Function* get() {
+    Function* function = function_.load(std::memory_order_relaxed);
+    return function != nullptr ? function : resolve();
+  }
+
+ private:
+  Function* resolve() {
+    if (interpose_thread.is_resolving) return nullptr;
+    interpose_thread.is_resolving = true;
+    void* found = version_ != nullptr ? ::dlvsym(RTLD_NEXT, name_, version_) : nullptr;
+    if (found == nullptr) found = ::dlsym(RTLD_NEXT, name_);
+    interpose_thread.is_resolving = false;
+    auto* function = reinterpret_cast<Function*>(found);
+    function_.store(function, std::memory_order_relaxed);
+    return function;
+  }
+
+  const char* name_;
+  const char* version_;
+  std::atomic<Function*> function_ = nullptr;
+};
+
+/// On x86-64 the plain name may find the condition variables of 1998, which have another layout.
+inline constexpr const char* kConditionVersion = "GLIBC_2.3.2";
+
+/// The host's clock: libc's, or the system call while libc's cannot be had.
+int real_clock_gettime(clockid_t clock, timespec* time);
+[[nodiscard]] std::int64_t real_clock_ns(clockid_t clock);
+
+/// Whether we give this clock virtual time (CPU-time clocks stay real), and what it shows at virtual time 0.
+[[nodiscard]] inline bool is_virtual_clock(clockid_t clock) {
+  return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC || clock == CLOCK_MONOTONIC_RAW ||
+         clock == CLOCK_REALTIME_COARSE || clock == CLOCK_MONOTONIC_COARSE || clock == CLOCK_BOOTTIME ||
+         clock == CLOCK_TAI;
+}
+[[nodiscard]] inline std::int64_t clock_base_ns(clockid_t clock) {
+  const bool is_epoch = clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI;
+  return is_epoch ? interpose_state.rank.realtime_base_ns : interpose_state.rank.monotonic_base_ns;
+}
+
+[[nodiscard]] inline bool is_valid(const timespec* time) {
+  return time != nullptr && time->tv_sec >= 0 && time->tv_nsec >= 0 && time->tv_nsec < kNsPerSecond;
+}
+/// Saturates: a program may say "for ever" with the largest number it knows.
+[[nodiscard]] inline std::int64_t to_ns(const timespec& time) {
+  constexpr std::int64_t kMaxSeconds = 9'000'000'000;
+  return (time.tv_sec > kMaxSeconds ? kMaxSeconds : time.tv_sec) * kNsPerSecond + time.tv_nsec;
+}
+[[nodiscard]] inline timespec to_timespec(std::int64_t ns) {
+  return {.tv_sec = ns / kNsPerSecond, .tv_nsec = ns % kNsPerSecond};
+}
+/// Virtual durations are at most 106 days.
+[[nodiscard]] inline std::int64_t ns_to_ps(std::int64_t ns) {
+  constexpr std::int64_t kMax = 9'000'000'000'000'000;
+  return (ns < 0 ? 0 : ns > kMax ? kMax : ns) * kPsPerNs;
+}
+
+/// How long it is, from what this thread's virtual clock shows, to an absolute time of that clock; 0 when past.
+[[nodiscard]] std::int64_t until_ps(clockid_t clock, const timespec& deadline);
+/// The same distance from now on the host's clock of that name.
+[[nodiscard]] timespec real_deadline(clockid_t clock, const timespec& deadline);
+/// The clock that a deadline without a name belongs to: they are decades apart.
+[[nodiscard]] clockid_t clock_of(const timespec& deadline);
+
+}  // namespace orrery::live
