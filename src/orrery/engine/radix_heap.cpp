@@ -28,12 +28,7 @@ class RadixHeap final : public EventQueue {
     if (time != last_) {
       const std::size_t from = bucket_of(time);
       last_ = time;
-      // Every event of this bucket agrees with `time` in the higher bits, so it moves to a lower bucket.
-      std::vector<Event> moved = std::move(buckets_[from]);
-      buckets_[from].clear();
-      for (const Event& event : moved) buckets_[bucket_of(event.time)].push_back(event);
-      moved.clear();
-      if (buckets_[from].capacity() == 0) buckets_[from] = std::move(moved);  // Keep the memory.
+      lower(buckets_[from]);
     }
     std::vector<Event>& now = buckets_[0];
     size_ -= now.size();
@@ -63,6 +58,16 @@ class RadixHeap final : public EventQueue {
 
   [[nodiscard]] std::size_t bucket_of(std::int64_t time) const {
     return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(time ^ last_)));
+  }
+
+  /// Every event of the bucket agrees with last_ in its highest bit and above, so it moves to a lower bucket.
+  void lower(std::vector<Event>& bucket) {
+    if (std::ranges::all_of(bucket, [this](const Event& event) { return event.time == last_; })) {
+      bucket.swap(buckets_[0]);  // Empty, or its instant would have come first.
+      return;
+    }
+    for (const Event& event : bucket) buckets_[bucket_of(event.time)].push_back(event);
+    bucket.clear();
   }
 
   std::array<std::vector<Event>, 65> buckets_;
