@@ -2,22 +2,15 @@
 #include "orrery/topology/route_table.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "orrery/base/check.hpp"
+#include "orrery/base/memory.hpp"
 
 namespace orrery::topology::detail {
 namespace {
 constexpr std::size_t kFirstSlots = 1024;
 constexpr std::size_t kBlockLinks = 16 * 1024;
-}  // namespace
-
-std::uint64_t hash_of(const RouteKey& key) {
-  std::uint64_t word = (std::uint64_t{key.source} << 32 | key.target) * 0x9E3779B97F4A7C15ULL;
-  word = (word ^ (word >> 32) ^ key.label) * 0xD6E8FEB86659FD93ULL;
-  return word ^ (word >> 32);
-}
-
-namespace {
 
 /// Where to look first. Eight neighbouring targets of a source are neighbours here too: ranks talk to their peers
 /// in order, so most look-ups find their cache line loaded.
@@ -32,24 +25,26 @@ std::uint64_t home_of(const RouteKey& key) {
 
 RouteTable::RouteTable() : slots_(kFirstSlots) {}
 
-RouteId RouteTable::find(const RouteKey& key) const {
-  const std::size_t mask = slots_.size() - 1;
-  for (std::size_t at = home_of(key) & mask; slots_[at].route.is_valid(); at = (at + 1) & mask) {
-    if (slots_[at].key == key) return slots_[at].route;
-  }
-  return {};
-}
-
-RouteId RouteTable::add(const RouteKey& key, std::span<const LinkId> links) {
-  if (routes_.size() * 2 >= slots_.size()) grow();
+std::size_t RouteTable::find(const RouteKey& key) const {
   const std::size_t mask = slots_.size() - 1;
   std::size_t at = home_of(key) & mask;
-  while (slots_[at].route.is_valid()) at = (at + 1) & mask;
+  while (slots_[at].route.is_valid() && slots_[at].key != key) at = (at + 1) & mask;
+  return at;
+}
+
+RouteId RouteTable::add(std::size_t place, const RouteKey& key, std::span<const LinkId> links) {
   const RouteId route{routes_.size()};
   ORRERY_CHECK(route.is_valid(), "more routes than an id can number");
-  slots_[at] = {key, route};
+  slots_[place] = {key, route};
   routes_.push_back(store(links));
+  if (routes_.size() * 2 > slots_.size()) rehash(slots_.size() * 2);
   return route;
+}
+
+void RouteTable::reserve(std::size_t more) {
+  reserve_more(routes_, more);
+  const std::size_t slots = std::bit_ceil((routes_.size() + more) * 2);
+  if (slots > slots_.size()) rehash(slots);
 }
 
 std::span<const LinkId> RouteTable::links(RouteId route) const {
@@ -57,15 +52,11 @@ std::span<const LinkId> RouteTable::links(RouteId route) const {
   return routes_[route.index()];
 }
 
-void RouteTable::grow() {
-  std::vector<Slot> old(slots_.size() * 2);
+void RouteTable::rehash(std::size_t slots) {
+  std::vector<Slot> old(slots);
   old.swap(slots_);
-  const std::size_t mask = slots_.size() - 1;
   for (const Slot& slot : old) {
-    if (!slot.route.is_valid()) continue;
-    std::size_t at = home_of(slot.key) & mask;
-    while (slots_[at].route.is_valid()) at = (at + 1) & mask;
-    slots_[at] = slot;
+    if (slot.route.is_valid()) slots_[find(slot.key)] = slot;
   }
 }
 

@@ -17,15 +17,23 @@ struct RouteKey {
   bool operator==(const RouteKey&) const = default;
 };
 
-[[nodiscard]] std::uint64_t hash_of(const RouteKey& key);
+[[nodiscard]] inline std::uint64_t hash_of(const RouteKey& key) {
+  std::uint64_t word = (std::uint64_t{key.source} << 32 | key.target) * 0x9E3779B97F4A7C15ULL;
+  word = (word ^ (word >> 32) ^ key.label) * 0xD6E8FEB86659FD93ULL;
+  return word ^ (word >> 32);
+}
 
 class RouteTable {
  public:
   RouteTable();
-  /// An invalid id when the key is new.
-  [[nodiscard]] RouteId find(const RouteKey& key) const;
-  /// `key` is new.
-  RouteId add(const RouteKey& key, std::span<const LinkId> links);
+  /// Where `key` is, or where add() puts it.
+  [[nodiscard]] std::size_t find(const RouteKey& key) const;
+  /// What find() found: an invalid id when the key is new.
+  [[nodiscard]] RouteId at(std::size_t place) const { return slots_[place].route; }
+  /// `key` is new and belongs to `place`.
+  RouteId add(std::size_t place, const RouteKey& key, std::span<const LinkId> links);
+  /// Room for so many more.
+  void reserve(std::size_t more);
   [[nodiscard]] std::span<const LinkId> links(RouteId route) const;
 
  private:
@@ -34,7 +42,7 @@ class RouteTable {
     RouteKey key;
     RouteId route;
   };
-  void grow();
+  void rehash(std::size_t slots);
   [[nodiscard]] std::span<const LinkId> store(std::span<const LinkId> links);
 
   std::vector<Slot> slots_;  // A power of two; at most half full.

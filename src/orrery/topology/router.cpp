@@ -65,8 +65,8 @@ Router::~Router() = default;
 RouteId Router::route(NodeId source, NodeId target, std::uint32_t label) {
   ORRERY_CHECK(source.index() < graph_.node_count() && target.index() < graph_.node_count(), "unknown node");
   const detail::RouteKey key{source.value(), target.value(), label};
-  const std::uint64_t hash = detail::hash_of(key);
-  if (const RouteId known = state_->table.find(key); known.is_valid()) return known;
+  const std::size_t place = state_->table.find(key);
+  if (const RouteId known = state_->table.at(place); known.is_valid()) return known;
 
   detail::PathSearch& search = state_->search;
   std::vector<LinkId>& links = state_->links;
@@ -83,10 +83,12 @@ RouteId Router::route(NodeId source, NodeId target, std::uint32_t label) {
     last = search.reverse(hop->link);
     to = hop->target;
   }
-  if (!search.find(from, to, hash, links)) fail_unreachable(graph_, source, target);
+  if (!search.find(from, to, detail::hash_of(key), links)) fail_unreachable(graph_, source, target);
   if (last.is_valid()) links.push_back(last);
-  return state_->table.add(key, links);
+  return state_->table.add(place, key, links);
 }
+
+void Router::expect(std::size_t routes) { state_->table.reserve(routes); }
 
 std::span<const LinkId> Router::links(RouteId route) const { return state_->table.links(route); }
 

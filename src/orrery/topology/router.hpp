@@ -30,6 +30,8 @@ class Router : Pinned {
   /// always give the same path, whatever was asked before. InputError names both ends and where the graph
   /// is cut when there is none.
   [[nodiscard]] RouteId route(NodeId source, NodeId target, std::uint32_t label = 0);
+  /// So many new routes are about to be asked for. A hint: only speed changes.
+  void expect(std::size_t routes);
   [[nodiscard]] Route get(RouteId route) const;
   /// get(), in two parts for hot paths. The links stay where they are as long as the router lives.
   [[nodiscard]] std::span<const LinkId> links(RouteId route) const;
