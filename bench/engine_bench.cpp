@@ -105,6 +105,7 @@ int main(int argc, char** argv) {
                          Bytes{std::stol(words.at(2))});
   } else if (what == "alltoall") {
     std::vector<Bytes> sizes;
+    sizes.reserve(static_cast<std::size_t>(hosts) * static_cast<std::size_t>(hosts));
     const double bytes = std::stod(words.at(2));
     const double jitter = std::stod(words.at(3));
     for (int i = 0; i < hosts; ++i) {

@@ -5,6 +5,7 @@
 
 #include "orrery/base/check.hpp"
 #include "orrery/base/error.hpp"
+#include "orrery/base/pool.hpp"
 #include "orrery/base/rng.hpp"
 #include "orrery/base/text.hpp"
 #include "orrery/base/units.hpp"
@@ -76,6 +77,22 @@ TEST(Rng, StreamsAreIndependentAndRepeatable) {
     EXPECT_LE(value, 3);
     EXPECT_LT(a.uniform(), 1.0);
   }
+}
+
+TEST(Pool, ObjectsStayWhereTheyAreAndNumbersComeBack) {
+  Pool<int> pool;
+  int& first = pool[pool.take()];
+  first = 7;
+  for (std::uint32_t number = 1; number < 1000; ++number) EXPECT_EQ(pool.take(), number);
+  EXPECT_EQ(&pool[0], &first);
+  EXPECT_EQ(pool[0], 7);
+  EXPECT_EQ(pool.size(), 1000U);
+  pool.give_back(500);
+  pool.give_back(0);
+  EXPECT_EQ(pool.take(), 0U);
+  EXPECT_EQ(pool[0], 7);
+  EXPECT_EQ(pool.take(), 500U);
+  EXPECT_EQ(pool.size(), 1000U);
 }
 
 }  // namespace

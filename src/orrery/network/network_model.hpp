@@ -57,6 +57,8 @@ class NetworkModel : Pinned {
   virtual ~NetworkModel() = default;
   /// Opens a connection; cheap. Ids are dense from 0.
   virtual StreamId open_stream() = 0;
+  /// So many streams are about to be opened, over as many new routes. A hint: only speed may change.
+  virtual void expect(std::size_t streams) { static_cast<void>(streams); }
   /// Injects `message` at the engine's current time. Its receiver is called exactly once.
   virtual void send(const Message& message) = 0;
   /// A link changed at the engine's current time; messages under way feel it from now on.

@@ -10,9 +10,11 @@ namespace orrery::network {
 Paths::Paths(const NetworkContext& context) : router_{context.router} {
   const topology::Graph& graph = router_.graph();
   links_.reserve(graph.link_count());
+  speeds_.reserve(graph.link_count());
   for (std::size_t i = 0; i < graph.link_count(); ++i) {
     const topology::LinkSpec& spec = graph.link(topology::LinkId{i});
     links_.push_back({spec.bandwidth, spec.latency, true});
+    speeds_.push_back(speed_of(links_.back()));
   }
   if (context.jitter.empty()) return;
   jitter_of_.assign(links_.size(), -1);
@@ -23,36 +25,40 @@ Paths::Paths(const NetworkContext& context) : router_{context.router} {
 }
 
 void Paths::refresh(topology::RouteId route) {
-  if (route.index() >= paths_.size()) paths_.resize(route.index() + 1);
+  while (paths_.size() <= route.index()) paths_.emplace_back();
   Path& path = paths_[route.index()];
   if (path.epoch == 0) {
     const std::span<const topology::LinkId> links = router_.links(route);
     path.first = static_cast<std::uint32_t>(pool_.size());
     path.count = static_cast<std::uint32_t>(links.size());
-    for (const topology::LinkId link : links) {
-      pool_.push_back(link.value());
-      path.has_jitter = path.has_jitter || (!jitter_of_.empty() && jitter_of_[link.index()] >= 0);
-    }
+    for (const topology::LinkId link : links) pool_.push_back(link.value());
   }
   path.epoch = epoch_;
   path.latency = Duration{};
-  path.bottleneck =
-      path.count == 0 ? Bandwidth{} : Bandwidth::bits_per_second(std::numeric_limits<std::int64_t>::max());
+  if (path.count > 0) path.slowest = pool_[path.first];
   for (const std::uint32_t link : links(path)) {
     path.latency += links_[link].latency;
-    path.bottleneck = std::min(path.bottleneck, links_[link].up ? links_[link].bandwidth : Bandwidth{});
+    if (speeds_[link].bandwidth < speeds_[path.slowest].bandwidth) path.slowest = link;
   }
-  const auto bits = static_cast<std::uint64_t>(path.bottleneck.bits_per_second());
-  if (bits == 0 || path.count == 0) return;
+}
+
+Paths::Speed Paths::speed_of(const LinkState& state) {
+  Speed speed;
+  if (!state.up || state.bandwidth == Bandwidth{}) return speed;
+  speed.bandwidth = state.bandwidth;
   constexpr std::uint64_t kBitPicosecondsPerByte = 8'000'000'000'000;
+  const auto bits = static_cast<std::uint64_t>(state.bandwidth.bits_per_second());
   const std::uint64_t common = std::gcd(kBitPicosecondsPerByte, bits);
-  path.ps_per_byte_num = kBitPicosecondsPerByte / common;
-  path.ps_per_byte_den = bits / common;
-  path.fast_limit = (std::uint64_t{1} << 62) / std::max(path.ps_per_byte_num, path.ps_per_byte_den);
+  speed.ps_per_byte_num = kBitPicosecondsPerByte / common;
+  speed.ps_per_byte_den = bits / common;
+  speed.fast_limit = (std::uint64_t{1} << 62) / std::max(speed.ps_per_byte_num, speed.ps_per_byte_den);
+  return speed;
 }
 
 void Paths::change_link(topology::LinkId link, const LinkState& state) {
   links_[link.index()] = state;
+  speeds_[link.index()] = speed_of(state);
+  ORRERY_CHECK(epoch_ < std::numeric_limits<std::uint32_t>::max(), "more link changes than can be numbered");
   ++epoch_;  // Every cached route is checked again when next used.
 }
 

@@ -28,6 +28,7 @@ class Sharing {
   std::uint32_t add(std::span<const std::uint32_t> path);
   void remove(std::uint32_t flow);
   [[nodiscard]] bool is_used(std::uint32_t link) const { return !lists_[link].empty(); }
+  [[nodiscard]] bool is_used() const { return used_links_ > 0; }
   [[nodiscard]] bool is_dirty() const { return !dirty_.empty(); }
   /// Brings all rates up to date; returns the flows that were solved again, each once. The answer is valid
   /// until the next call of anything that changes.

@@ -3,6 +3,7 @@
 // path, a lower bound under contention. Messages of one stream follow each other. docs/models/alpha_beta.md.
 #include <algorithm>
 
+#include "orrery/base/pool.hpp"
 #include "orrery/base/text.hpp"
 #include "orrery/network/paths.hpp"
 
@@ -38,15 +39,18 @@ class AlphaBeta final : public NetworkModel, engine::Handler, engine::Watch {
     Time arrival = start;
     if (path.count > 0 && message.size.count() > 0) {
       if (message.stream.is_valid()) start = std::max(start, stream_free_[message.stream.index()]);
-      const bool is_cut = path.bottleneck == Bandwidth{};
-      arrival = is_cut ? kTimeMax : saturating_add(start, transfer_time(message.size, path.bottleneck));
+      const Bandwidth bottleneck = paths_.bottleneck(path);
+      const bool is_cut = bottleneck == Bandwidth{};
+      arrival = is_cut ? kTimeMax : saturating_add(start, transfer_time(message.size, bottleneck));
       if (is_cut) lost_.push_back(message);
     }
     if (message.stream.is_valid()) {
       Time& free = stream_free_[message.stream.index()];
       arrival = free = std::max(arrival, free);
     }
-    engine_.schedule(arrival, engine::Phase::kDelivery, origin_, *this, in_flight_.put(message));
+    const std::uint32_t number = in_flight_.take();
+    in_flight_[number] = message;
+    engine_.schedule(arrival, engine::Phase::kDelivery, origin_, *this, number);
   }
 
   /// Messages under way keep the time they were given; those sent from now on feel the change.
@@ -56,31 +60,10 @@ class AlphaBeta final : public NetworkModel, engine::Handler, engine::Watch {
   [[nodiscard]] std::vector<LinkCounters> link_counters() const override { return paths_.counters(); }
 
  private:
-  /// Messages by number, with reuse.
-  class Pool {
-   public:
-    std::uint32_t put(const Message& message) {
-      if (free_.empty()) {
-        items_.push_back(message);
-        return static_cast<std::uint32_t>(items_.size() - 1);
-      }
-      const std::uint32_t index = free_.back();
-      free_.pop_back();
-      items_[index] = message;
-      return index;
-    }
-    Message take(std::uint64_t index) {
-      free_.push_back(static_cast<std::uint32_t>(index));
-      return items_[index];
-    }
-
-   private:
-    std::vector<Message> items_;
-    std::vector<std::uint32_t> free_;
-  };
-
   void on_event(std::uint64_t payload) override {
-    const Message message = in_flight_.take(payload);
+    const auto number = static_cast<std::uint32_t>(payload);
+    const Message message = in_flight_[number];
+    in_flight_.give_back(number);
     message.receiver->on_delivered(message.cookie);
   }
 
@@ -97,7 +80,7 @@ class AlphaBeta final : public NetworkModel, engine::Handler, engine::Watch {
   Paths paths_;
   engine::OriginId origin_;
   std::vector<Time> stream_free_;
-  Pool in_flight_;
+  Pool<Message> in_flight_;
   std::vector<Message> lost_;
 };
 

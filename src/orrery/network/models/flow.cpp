@@ -8,12 +8,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "orrery/base/pool.hpp"
 #include "orrery/base/text.hpp"
+#include "orrery/network/models/flow_transfer.hpp"
 #include "orrery/network/paths.hpp"
 #include "orrery/network/sharing.hpp"
 
 namespace orrery::network {
 namespace {
+
+using namespace detail;
 
 struct FlowSpec {
   Duration overhead{};
@@ -26,46 +30,6 @@ struct FlowSpec {
           "After a transfer ends, wait at most this long before sharing out its bandwidth. 0 is exact.");
   }
 };
-
-constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
-constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
-
-enum class State : std::uint8_t { kFree, kQueued, kLatency, kExpress, kActive };
-
-struct Transfer {
-  // What sharing out touches, on one cache line:
-  double remaining = 0;      // Bytes, at `updated`.
-  double rate = 0;           // Bytes per picosecond since then.
-  std::int64_t updated = 0;  // Picoseconds, as are `finish` and `start`.
-  std::int64_t finish = kNever;
-  std::uint32_t group = kNone;
-  std::uint32_t slot = kNone;    // In the sharing, while active.
-  std::uint32_t generation = 0;  // Events of an older generation are void.
-  State state = State::kFree;
-  // And the rest:
-  std::int64_t start = 0;  // When its first byte may use bandwidth.
-  std::int64_t size = 0;
-  Receiver* receiver = nullptr;
-  std::uint64_t cookie = 0;
-  topology::RouteId route;
-  std::uint32_t stream = kNone;
-  std::uint32_t next = kNone;  // The one behind it in its stream.
-};
-
-/// Transfers solved together: one pending event for the first of them to end.
-struct Group {
-  std::vector<std::uint32_t> members;  // May name transfers that have moved on.
-  std::vector<std::uint32_t> first;    // Those to end at the pending event; likewise.
-  std::uint32_t live = 0;
-  std::uint32_t generation = 0;
-};
-
-enum class EventKind : std::uint64_t { kExpressEnd, kStart, kGroupEnd, kResolve };
-
-constexpr std::uint64_t pack(EventKind kind, std::uint32_t id, std::uint32_t generation) {
-  return (static_cast<std::uint64_t>(kind) << 62) |
-         (static_cast<std::uint64_t>(generation & 0x3FFFFFFF) << 32) | id;
-}
 
 class Flow final : public NetworkModel, engine::Handler, engine::Settler, engine::Watch {
  public:
@@ -89,11 +53,16 @@ class Flow final : public NetworkModel, engine::Handler, engine::Settler, engine
     return StreamId{stream_tail_.size() - 1};
   }
 
+  void expect(std::size_t streams) override {
+    paths_.reserve(streams);
+    reserve_more(stream_tail_, streams);
+  }
+
   void send(const Message& message) override {
     Paths::Path& path = paths_.get(message.route);
     ++path.messages;
     path.bytes += message.size.count();
-    const std::uint32_t id = take_transfer();
+    const std::uint32_t id = transfers_.take();
     Transfer& transfer = transfers_[id];
     transfer.receiver = message.receiver;
     transfer.cookie = message.cookie;
@@ -133,16 +102,6 @@ class Flow final : public NetworkModel, engine::Handler, engine::Settler, engine
  private:
   std::int64_t now() const { return count_ps(engine_.now()); }
 
-  std::uint32_t take_transfer() {
-    if (free_.empty()) {
-      transfers_.emplace_back();
-      return static_cast<std::uint32_t>(transfers_.size() - 1);
-    }
-    const std::uint32_t id = free_.back();
-    free_.pop_back();
-    return id;
-  }
-
   void schedule(std::int64_t at, engine::Phase phase, std::uint64_t payload) {
     if (at != kNever) engine_.schedule(Time{Duration{at}}, phase, origin_, *this, payload);
   }
@@ -162,7 +121,7 @@ class Flow final : public NetworkModel, engine::Handler, engine::Settler, engine
   }
 
   [[nodiscard]] bool is_idle(const Paths::Path& path) const {
-    if (path.bottleneck == Bandwidth{}) return false;
+    if (paths_.bottleneck(path) == Bandwidth{}) return false;
     for (const std::uint32_t link : paths_.links(path)) {
       if (express_on_[link] != kNone || sharing_.is_used(link)) return false;
     }
@@ -176,7 +135,7 @@ class Flow final : public NetworkModel, engine::Handler, engine::Settler, engine
     if (path.count > 0 && transfer.size > 0) {
       for (const std::uint32_t link : paths_.links(path)) express_on_[link] = id;
       transfer.finish = count_ps(
-          saturating_add(Time{Duration{transfer.start}}, Paths::transfer(path, Bytes{transfer.size})));
+          saturating_add(Time{Duration{transfer.start}}, paths_.transfer(path, Bytes{transfer.size})));
     }
     schedule(transfer.finish, engine::Phase::kCompletion,
              pack(EventKind::kExpressEnd, id, transfer.generation));
@@ -191,7 +150,7 @@ class Flow final : public NetworkModel, engine::Handler, engine::Settler, engine
   /// An express transfer meets company (or its link changes): it shares from now on.
   void demote(std::uint32_t id) {
     Transfer& transfer = transfers_[id];
-    const double rate = paths_.get(transfer.route).bottleneck.bytes_per_picosecond();
+    const double rate = paths_.bottleneck(paths_.get(transfer.route)).bytes_per_picosecond();
     clear_express(id);
     ++transfer.generation;
     if (transfer.start > now()) {
@@ -212,7 +171,7 @@ class Flow final : public NetworkModel, engine::Handler, engine::Settler, engine
     transfer.updated = now();
     transfer.finish = remaining > 0 ? kNever : now();
     transfer.slot = sharing_.add(links);
-    if (transfer.slot >= transfer_of_slot_.size()) transfer_of_slot_.resize(transfer.slot + 1);
+    if (transfer.slot == transfer_of_slot_.size()) transfer_of_slot_.emplace_back();
     transfer_of_slot_[transfer.slot] = id;
     engine_.ask_to_settle(*this);
   }
@@ -295,28 +254,17 @@ class Flow final : public NetworkModel, engine::Handler, engine::Settler, engine
     for (const std::uint32_t member : group.members) {
       if (transfers_[member].group != id) continue;
       group.members[kept++] = member;
-      note_first(group, member, first);
+      group.note_first(member, transfers_[member].finish, first);
     }
     group.members.resize(kept);
     schedule(first, engine::Phase::kCompletion, pack(EventKind::kGroupEnd, id, ++group.generation));
-  }
-
-  /// Keeps `first` and the list of those who end then.
-  void note_first(Group& group, std::uint32_t member, std::int64_t& first) {
-    const std::int64_t finish = transfers_[member].finish;
-    if (finish > first) return;
-    if (finish < first) {
-      first = finish;
-      group.first.clear();
-    }
-    group.first.push_back(member);
   }
 
   void free_group(std::uint32_t id) {
     ++groups_[id].generation;  // Its pending event is void.
     groups_[id].members.clear();
     groups_[id].first.clear();
-    free_groups_.push_back(id);
+    groups_.give_back(id);
   }
 
   void settle() override {
@@ -329,17 +277,16 @@ class Flow final : public NetworkModel, engine::Handler, engine::Settler, engine
     if (stale_since_ != kNever) stale_ += Duration{now() - std::exchange(stale_since_, kNever)};
     const std::span<const std::uint32_t> solved = sharing_.solve();
     if (solved.empty()) return;
-    const std::uint32_t id = take_group();
+    const std::uint32_t id = groups_.take();
     Group& group = groups_[id];
     std::int64_t first = kNever;
     group.members.resize(solved.size());
     group.live = static_cast<std::uint32_t>(solved.size());
     std::uint32_t from = kNone;  // Neighbours mostly leave the same group; it is told once.
     std::uint32_t leaving = 0;
-    Transfer* const transfers = transfers_.data();
     for (std::size_t i = 0; i < solved.size(); ++i) {
       const std::uint32_t member = transfer_of_slot_[solved[i]];
-      Transfer& transfer = transfers[member];
+      Transfer& transfer = transfers_[member];
       const double rate = sharing_.rate(solved[i]);
       if (rate != transfer.rate) retime(transfer, rate);
       if (transfer.group != from) {
@@ -350,7 +297,7 @@ class Flow final : public NetworkModel, engine::Handler, engine::Settler, engine
       ++leaving;
       transfer.group = id;
       group.members[i] = member;
-      note_first(group, member, first);
+      group.note_first(member, transfer.finish, first);
     }
     if (from != kNone) leave(from, leaving);
     schedule(first, engine::Phase::kCompletion, pack(EventKind::kGroupEnd, id, group.generation));
@@ -369,16 +316,6 @@ class Flow final : public NetworkModel, engine::Handler, engine::Settler, engine
     constexpr double kRounding = 1 - 1e-14;
     const double left = transfer.remaining / rate * kRounding;
     transfer.finish = count_ps(saturating_add(engine_.now(), ceil_unchecked(left)));
-  }
-
-  std::uint32_t take_group() {
-    if (free_groups_.empty()) {
-      groups_.emplace_back();
-      return static_cast<std::uint32_t>(groups_.size() - 1);
-    }
-    const std::uint32_t id = free_groups_.back();
-    free_groups_.pop_back();
-    return id;
   }
 
   void leave(std::uint32_t id, std::uint32_t count) {
@@ -401,7 +338,7 @@ class Flow final : public NetworkModel, engine::Handler, engine::Settler, engine
     ++transfer.generation;
     transfer.state = State::kFree;
     transfer.group = kNone;
-    free_.push_back(id);
+    transfers_.give_back(id);
     if (next != kNone) begin(next, paths_.get(transfers_[next].route));
     receiver->on_delivered(cookie);
   }
@@ -415,7 +352,9 @@ class Flow final : public NetworkModel, engine::Handler, engine::Settler, engine
   }
 
   void report_blocked(std::vector<engine::Blocked>& blocked) const override {
-    for (const Transfer& transfer : transfers_) {
+    if (!sharing_.is_used()) return;
+    for (std::uint32_t id = 0; id < transfers_.size(); ++id) {
+      const Transfer& transfer = transfers_[id];
       if (transfer.state != State::kActive || transfer.finish != kNever) continue;
       std::string dead = "a link";
       for (const std::uint32_t link : sharing_.path(transfer.slot)) {
@@ -436,11 +375,9 @@ class Flow final : public NetworkModel, engine::Handler, engine::Settler, engine
   engine::OriginId origin_;
   std::vector<std::uint32_t> express_on_;  // Per link: the express transfer on it.
   std::vector<std::uint32_t> stream_tail_;
-  std::vector<Transfer> transfers_;
-  std::vector<std::uint32_t> free_;
+  Pool<Transfer> transfers_;
   std::vector<std::uint32_t> transfer_of_slot_;
-  std::vector<Group> groups_;
-  std::vector<std::uint32_t> free_groups_;
+  Pool<Group> groups_;
   std::vector<std::uint32_t> regroup_;
   std::vector<std::uint32_t> ending_;
   bool resolve_pending_ = false;
