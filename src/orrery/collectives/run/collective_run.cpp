@@ -60,6 +60,8 @@ void CollectiveRun::build_lanes() {
       lanes_.push_back(lane);
     }
   }
+  setup_.router.expect(channels_.size());
+  setup_.network.expect(channels_.size());
 }
 
 void CollectiveRun::connect_channels() {
