@@ -42,7 +42,7 @@ def shapes(config: Config) -> dict[str, tuple[int, ...]]:
 
 
 def make(config: Config) -> Weights:
-    weights = {name: random(name, shape, config.seed) for name, shape in shapes(config).items()}
+    weights = {name: random(name, shape, config.weights_seed) for name, shape in shapes(config).items()}
     weights["embedding"] *= config.dim**0.5
     for byte in {*range(VOCABULARY)} - {*range(32, 127)}:
         weights["output"][byte] = 0  # Never the largest: what is generated can be printed.

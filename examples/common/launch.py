@@ -32,6 +32,7 @@ class Run:
         if not allowed:
             if self.rank == 0:
                 print(f"{Path(sys.argv[0]).name}: {message}", file=sys.stderr, flush=True)
+            dist.barrier()  # A launcher may end everyone as soon as one rank fails: not before the line is out.
             dist.destroy_process_group()
             sys.exit(2)
 

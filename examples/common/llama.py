@@ -28,7 +28,7 @@ class Config:
     kv_heads: int = 8
     head_dim: int = 16
     hidden: int = 512
-    seed: int = 4
+    weights_seed: int = 9
 
 
 def encode(text: str) -> list[int]:
