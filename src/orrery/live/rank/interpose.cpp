@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 
+#include "orrery/live/rank/interpose_agenda.hpp"
 #include "orrery/live/rank/interpose_state.hpp"
 
 namespace orrery::live {
@@ -21,6 +22,8 @@ constinit Next<int(clockid_t, timespec*)> next_clock_gettime{"clock_gettime"};
 void disarm_child() {
   interpose_disarm();
   interpose_thread = {};
+  interpose_state.attending = 0;
+  agenda_clear();
 }
 
 /// Runs before the constructors of the program, and most others: our handler is then the first of a forked child.
@@ -45,6 +48,7 @@ std::int64_t epoch_from_environment() {
 
 void interpose_arm(const Interposition& interposition) {
   interpose_state.rank = interposition;
+  interpose_thread.is_home = true;
   interpose_claim();
   interpose_state.is_armed.store(true, std::memory_order_release);
 }
@@ -57,16 +61,34 @@ void interpose_disarm() {
 bool interpose_is_armed() { return is_armed(); }
 
 void interpose_publish(std::int64_t clock_ps) {
-  interpose_state.published_ps.store(clock_ps, std::memory_order_relaxed);
+  interpose_state.published_ps.store(clock_ps, std::memory_order_release);
+  agenda_wake();
 }
 
 void interpose_claim() {
   interpose_thread.has_claimed = true;
+  interpose_state.is_borrowed.store(false, std::memory_order_relaxed);
+  if (interpose_state.rank_thread.load(std::memory_order_relaxed) != &interpose_thread) interpose_take();
+}
+
+void interpose_take() {
+  interpose_state.rank_tid.store(static_cast<pid_t>(::syscall(SYS_gettid)), std::memory_order_relaxed);
   interpose_state.rank_thread.store(&interpose_thread, std::memory_order_relaxed);
 }
 
-InsideLibrary::InsideLibrary() { ++interpose_thread.depth; }
-InsideLibrary::~InsideLibrary() { --interpose_thread.depth; }
+InsideLibrary::InsideLibrary() {
+  ++interpose_thread.depth;
+  interpose_state.attending.fetch_add(1, std::memory_order_relaxed);
+}
+InsideLibrary::~InsideLibrary() {
+  interpose_state.attending.fetch_sub(1, std::memory_order_relaxed);
+  --interpose_thread.depth;
+}
+
+std::int64_t virtual_now_ps() {
+  if (is_rank_thread() || take_over_if_stuck()) return interpose_state.rank.now();
+  return interpose_state.published_ps.load(std::memory_order_relaxed);
+}
 
 bool virtual_sleep(std::int64_t duration_ps) { return interpose_state.rank.sleep(duration_ps) == 0; }
 

@@ -7,18 +7,13 @@
 ///   other threads                    when all of them have been idle for a few milliseconds
 ///   children, the outside world      when the real time of the timeout has passed
 /// Never later than that: without us the wait would have ended by then, too.
+#include <algorithm>
 #include <cstdint>
 
+#include "orrery/live/rank/interpose_agenda.hpp"
 #include "orrery/live/rank/interpose_state.hpp"
 
 namespace orrery::live {
-
-inline constexpr std::int64_t kForever = INT64_MAX;
-
-/// Whether this process has child processes, dead ones included until somebody waits for them.
-[[nodiscard]] bool has_children();
-/// Whether this process has more threads than this one.
-[[nodiscard]] bool has_other_threads();
 
 class Patience {
  public:
@@ -27,6 +22,8 @@ class Patience {
 
   /// How long to wait really before asking again, in nanoseconds; 0: no more, time may move.
   std::int64_t next_step();
+  /// Time has moved, and other threads with it.
+  void again() { idle_since_ = real_now(); }
 
  private:
   bool are_threads_idle(std::int64_t now);
@@ -38,17 +35,36 @@ class Patience {
   std::int64_t others_cpu_ = 0;
 };
 
-/// Waits in virtual time for whatever `check(real_ns)` waits for in real time, for at most that long (0: it only
-/// looks). It returns whether the wait is over.
+/// The rank's thread looks after the clock: nobody needs to take over, however long it waits.
+class Attending {
+ public:
+  Attending() { interpose_state.attending.fetch_add(1, std::memory_order_relaxed); }
+  ~Attending() { interpose_state.attending.fetch_sub(1, std::memory_order_relaxed); }
+  Attending(const Attending&) = delete;
+  Attending& operator=(const Attending&) = delete;
+};
+
+/// On the rank's thread: waits in virtual time for whatever `check(real_ns)` waits for in real time, for at most
+/// that long (0: it only looks); it returns whether the wait is over. False when the run is.
 template <class Check>
-void wait_virtually(std::int64_t timeout_ps, bool is_outside_awaited, Check&& check) {
-  if (check(0) || timeout_ps == 0) return;
-  Patience patience{timeout_ps / kPsPerNs, is_outside_awaited};
-  while (const std::int64_t step = patience.next_step()) {
-    if (check(step)) return;
+bool wait_virtually(std::int64_t timeout_ps, Patience patience, Check&& check) {
+  const Attending attending;
+  if (check(0) || timeout_ps == 0) return true;
+  for (std::int64_t left = timeout_ps;;) {
+    while (const std::int64_t step = patience.next_step()) {
+      if (check(step)) return true;
+    }
+    // Not beyond where another thread wakes up: it may be the one we wait for.
+    const std::int64_t now = interpose_state.published_ps.load(std::memory_order_relaxed);
+    const std::int64_t move = std::min(left, agenda_earliest() - now);
+    if (!virtual_sleep(move)) return false;
+    left -= move;
+    if (left <= 0) break;
+    if (check(0)) return true;
+    patience.again();
   }
-  virtual_sleep(timeout_ps);
   check(0);
+  return true;
 }
 
 }  // namespace orrery::live

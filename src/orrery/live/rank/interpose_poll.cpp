@@ -61,11 +61,12 @@ bool has_network_socket(const pollfd* polled, nfds_t count) {
 /// ppoll, the most general of them; `mask` may be null.
 int poll_in_rank(pollfd* polled, nfds_t count, std::int64_t timeout_ps, const sigset_t* mask) {
   int result = 0;
-  wait_virtually(timeout_ps, count > 0 && has_network_socket(polled, count), [&](std::int64_t ns) {
-    const timespec real = to_timespec(ns);
-    result = next_ppoll.get()(polled, count, &real, mask);
-    return result != 0;
-  });
+  wait_virtually(timeout_ps, Patience{timeout_ps / kPsPerNs, has_network_socket(polled, count)},
+                 [&](std::int64_t ns) {
+                   const timespec real = to_timespec(ns);
+                   result = next_ppoll.get()(polled, count, &real, mask);
+                   return result != 0;
+                 });
   return result;
 }
 
@@ -101,19 +102,20 @@ struct SelectSets {
 
 int select_in_rank(int count, SelectSets sets, std::int64_t timeout_ps, const sigset_t* mask) {
   int result = 0;
-  wait_virtually(timeout_ps, sets.has_network_socket(count), [&](std::int64_t ns) {
-    sets.restore();
-    const timespec real = to_timespec(ns);
-    result = next_pselect.get()(count, sets.sets[0], sets.sets[1], sets.sets[2], &real, mask);
-    return result != 0;
-  });
+  wait_virtually(timeout_ps, Patience{timeout_ps / kPsPerNs, sets.has_network_socket(count)},
+                 [&](std::int64_t ns) {
+                   sets.restore();
+                   const timespec real = to_timespec(ns);
+                   result = next_pselect.get()(count, sets.sets[0], sets.sets[1], sets.sets[2], &real, mask);
+                   return result != 0;
+                 });
   return result;
 }
 
 int epoll_in_rank(int epoll, epoll_event* events, int capacity, std::int64_t timeout_ps,
                   const sigset_t* mask) {
   int result = 0;
-  wait_virtually(timeout_ps, false, [&](std::int64_t ns) {
+  wait_virtually(timeout_ps, Patience{timeout_ps / kPsPerNs}, [&](std::int64_t ns) {
     const auto ms = static_cast<int>((ns + kNsPerMs - 1) / kNsPerMs);
     result = next_epoll_pwait.get()(epoll, events, capacity, ms, mask);
     return result != 0;

@@ -17,12 +17,6 @@ constinit Next<int(pthread_cond_t*, pthread_mutex_t*)> next_wait{"pthread_cond_w
 
 [[gnu::constructor(101)]] void resolve() { next_wait.get(); }
 
-/// Only threads that use the library: an idle worker of a thread pool must not complete what the rank waits for.
-bool may_progress() {
-  return is_armed() && interpose_state.rank.progress != nullptr && interpose_thread.has_claimed &&
-         interpose_thread.depth == 0;
-}
-
 }  // namespace
 
 // The member function under its own name: it cannot be defined twice in C++, but its symbol can.

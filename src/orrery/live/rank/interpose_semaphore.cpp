@@ -3,6 +3,7 @@
 #include <semaphore.h>
 #include <time.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "orrery/live/rank/interpose_patience.hpp"
@@ -11,10 +12,12 @@ namespace {
 
 using namespace orrery::live;
 
+constinit Next<int(sem_t*)> next_sem_wait{"sem_wait"};
 constinit Next<int(sem_t*, const timespec*)> next_sem_timedwait{"sem_timedwait"};
 constinit Next<int(sem_t*, clockid_t, const timespec*)> next_sem_clockwait{"sem_clockwait"};
 
 [[gnu::constructor(101)]] void resolve() {
+  next_sem_wait.get();
   next_sem_timedwait.get();
   next_sem_clockwait.get();
 }
@@ -26,31 +29,78 @@ int wait_really(sem_t* semaphore, std::int64_t ns) {
   return next_sem_timedwait.get()(semaphore, &deadline);
 }
 
-int wait_in_rank(sem_t* semaphore, clockid_t clock, const timespec& deadline) {
-  if (::sem_trywait(semaphore) == 0) return 0;
+/// One real wait, and what it came to.
+struct Attempt {
+  sem_t* semaphore;
   int result = -1;
   int error = ETIMEDOUT;
-  wait_virtually(until_ps(clock, deadline), false, [&](std::int64_t ns) {
+
+  /// Whether it was the last.
+  bool operator()(std::int64_t ns) {
     result = wait_really(semaphore, ns);
     error = result == 0 || errno == EAGAIN ? ETIMEDOUT : errno;
     return result == 0 || error != ETIMEDOUT;
-  });
-  if (result != 0) errno = error;
-  return result;
+  }
+  [[nodiscard]] int finish() const {
+    if (result != 0) errno = error;
+    return result;
+  }
+};
+
+int wait_in_rank(sem_t* semaphore, std::int64_t timeout_ps) {
+  Attempt attempt{.semaphore = semaphore};
+  wait_virtually(timeout_ps, Patience{timeout_ps / kPsPerNs}, attempt);
+  return attempt.finish();
+}
+
+/// On any thread of a rank.
+int wait_virtually_until(sem_t* semaphore, clockid_t clock, const timespec& deadline) {
+  if (::sem_trywait(semaphore) == 0) return 0;
+  const std::int64_t timeout_ps = until_ps(clock, deadline);
+  if (is_rank_thread()) return wait_in_rank(semaphore, timeout_ps);
+  const std::int64_t deadline_ps = interpose_state.published_ps.load() + timeout_ps;
+  AgendaEntry entry{deadline_ps};
+  Attempt attempt{.semaphore = semaphore};
+  while (!entry.is_due()) {
+    if (attempt(kLookNs)) return attempt.finish();
+    if (is_rank_thread() || take_over_if_stuck()) {
+      entry.remove();
+      return wait_in_rank(semaphore, std::max<std::int64_t>(deadline_ps - interpose_state.rank.now(), 0));
+    }
+  }
+  attempt(0);
+  return attempt.finish();
 }
 
 }  // namespace
 
+ORRERY_INTERPOSED int sem_wait(sem_t* semaphore) {
+  // Alone with a pending operation, only its completion can end the wait (a callback that sets an Event).
+  if (may_progress() && is_rank_thread()) {
+    Attempt attempt{.semaphore = semaphore};
+    if (attempt(0)) return attempt.finish();
+    do {
+      const Attending attending;
+      Patience patience{kForever};
+      while (const std::int64_t step = patience.next_step()) {
+        if (attempt(step)) return attempt.finish();
+      }
+    } while (interpose_state.rank.progress() != 0 && !attempt(0));
+    if (attempt.result == 0) return 0;
+  }
+  return next_sem_wait.get()(semaphore);
+}
+
 ORRERY_INTERPOSED int sem_timedwait(sem_t* semaphore, const timespec* deadline) {
-  if (!is_armed() || !is_valid(deadline)) return next_sem_timedwait.get()(semaphore, deadline);
-  if (is_rank_thread()) return wait_in_rank(semaphore, CLOCK_REALTIME, *deadline);
-  const timespec real = real_deadline(CLOCK_REALTIME, *deadline);
-  return next_sem_timedwait.get()(semaphore, &real);
+  if (!is_armed() || !is_valid(deadline) || interpose_thread.depth > 0) {
+    return next_sem_timedwait.get()(semaphore, deadline);
+  }
+  return wait_virtually_until(semaphore, CLOCK_REALTIME, *deadline);
 }
 
 ORRERY_INTERPOSED int sem_clockwait(sem_t* semaphore, clockid_t clock, const timespec* deadline) {
-  if (!is_armed() || !is_valid(deadline)) return next_sem_clockwait.get()(semaphore, clock, deadline);
-  if (is_rank_thread()) return wait_in_rank(semaphore, clock, *deadline);
-  const timespec real = real_deadline(clock, *deadline);
-  return next_sem_clockwait.get()(semaphore, clock, &real);
+  if (!is_armed() || !is_valid(deadline) || interpose_thread.depth > 0) {
+    return next_sem_clockwait.get()(semaphore, clock, deadline);
+  }
+  return wait_virtually_until(semaphore, clock, *deadline);
 }

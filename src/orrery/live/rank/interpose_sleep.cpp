@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sleeps. On the rank's thread they take virtual time only. A program that polls for a real child process
+// Sleeps take virtual time only. A program that polls for a real child process
 // (subprocess.run(timeout=...)) would burn its timeout in no time, so with children a sleep also takes a little
 // real time, the same for short ones.
 #include <time.h>
@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "orrery/live/rank/interpose_patience.hpp"
+#include "orrery/live/rank/interpose_threads.hpp"
 
 namespace {
 
@@ -28,19 +29,42 @@ constexpr std::int64_t kRealSleepMax = 50'000'000;
   next_sleep.get();
 }
 
-/// False when the run is over: then sleep really, the program is about to be ended.
+void sleep_really(std::int64_t ns) {
+  const timespec real = to_timespec(ns);
+  next_nanosleep.get()(&real, nullptr);
+}
+
+/// False when the run is over.
 bool sleep_in_rank(std::int64_t duration_ps) {
-  if (has_children()) {
-    const timespec real = to_timespec(std::min(duration_ps / kPsPerNs, kRealSleepMax));
-    next_nanosleep.get()(&real, nullptr);
+  std::int64_t real_limit = duration_ps / kPsPerNs;
+  if (!interpose_state.is_borrowed && has_children()) real_limit = std::min(real_limit, kRealSleepMax);
+  return wait_virtually(duration_ps, Patience{real_limit}, [](std::int64_t ns) {
+    if (ns > 0) sleep_really(ns);
+    return false;
+  });
+}
+
+/// Sleeps in virtual time on any thread of a rank. False when the run is over: then sleep really, the program is
+/// about to be ended.
+bool sleep_virtually(std::int64_t duration_ps) {
+  if (is_rank_thread()) return sleep_in_rank(duration_ps);
+  if (!is_armed() || interpose_thread.depth > 0) return false;
+  const std::int64_t deadline = interpose_state.published_ps.load() + duration_ps;
+  AgendaEntry entry{deadline};
+  while (!entry.is_due()) {
+    if (is_rank_thread() || take_over_if_stuck()) {
+      entry.remove();
+      return sleep_in_rank(std::max<std::int64_t>(deadline - interpose_state.rank.now(), 0));
+    }
+    entry.wait(kLookNs);
   }
-  return virtual_sleep(duration_ps);
+  return true;
 }
 
 }  // namespace
 
 ORRERY_INTERPOSED int nanosleep(const timespec* duration, timespec* left) {
-  if (is_rank_thread() && is_valid(duration) && sleep_in_rank(ns_to_ps(to_ns(*duration)))) return 0;
+  if (is_armed() && is_valid(duration) && sleep_virtually(ns_to_ps(to_ns(*duration)))) return 0;
   return next_nanosleep.get()(duration, left);
 }
 
@@ -49,21 +73,18 @@ ORRERY_INTERPOSED int clock_nanosleep(clockid_t clock, int flags, const timespec
     return next_clock_nanosleep.get()(clock, flags, time, left);
   }
   const bool is_absolute = (flags & TIMER_ABSTIME) != 0;
-  if (is_rank_thread()) {
-    const std::int64_t duration = is_absolute ? until_ps(clock, *time) : ns_to_ps(to_ns(*time));
-    if (sleep_in_rank(duration)) return 0;
-  }
+  if (sleep_virtually(is_absolute ? until_ps(clock, *time) : ns_to_ps(to_ns(*time)))) return 0;
   if (!is_absolute) return next_clock_nanosleep.get()(clock, flags, time, left);
   const timespec deadline = real_deadline(clock, *time);
   return next_clock_nanosleep.get()(clock, flags, &deadline, left);
 }
 
 ORRERY_INTERPOSED int usleep(useconds_t duration) {
-  if (is_rank_thread() && sleep_in_rank(ns_to_ps(std::int64_t{duration} * 1000))) return 0;
+  if (is_armed() && sleep_virtually(ns_to_ps(std::int64_t{duration} * 1000))) return 0;
   return next_usleep.get()(duration);
 }
 
 ORRERY_INTERPOSED unsigned sleep(unsigned seconds) {
-  if (is_rank_thread() && sleep_in_rank(ns_to_ps(std::int64_t{seconds} * kNsPerSecond))) return 0;
+  if (is_armed() && sleep_virtually(ns_to_ps(std::int64_t{seconds} * kNsPerSecond))) return 0;
   return next_sleep.get()(seconds);
 }

@@ -3,6 +3,7 @@
 /// What the interposed functions share. Everything here works before constructors have run: it is initialised by
 /// the compiler, and thread-local memory is of the kind that needs no allocation.
 #include <dlfcn.h>
+#include <sys/types.h>
 #include <time.h>
 
 #include <atomic>
@@ -21,31 +22,48 @@ struct InterposeState {
   std::atomic<bool> is_armed = false;
   std::atomic<std::int64_t> published_ps = 0;
   std::atomic<const void*> rank_thread = nullptr;
+  std::atomic<pid_t> rank_tid = 0;
+  std::atomic<bool> is_borrowed =
+      false;                       ///< The rank's thread is one that took over, see interpose_agenda.hpp.
+  std::atomic<int> attending = 0;  ///< Threads that are about to move the clock, or wait to.
   Interposition rank;
 };
 extern InterposeState interpose_state;
 
 struct InterposeThread {
   int depth = 0;                         ///< InsideLibrary.
-  bool has_claimed = false;              ///< It was the rank's thread at some time.
+  bool is_home = false;                  ///< It armed the process.
+  bool has_claimed = false;              ///< It has used the library.
   bool is_resolving = false;             ///< In dlsym().
-  const void* idle_condition = nullptr;  ///< See interpose_condition.cpp.
+  const void* idle_condition = nullptr;  ///< See interpose_progress.cpp.
+  std::int64_t looked_at = 0;            ///< See take_over_if_stuck().
+  std::int64_t seen_cpu = -2;
 };
 extern thread_local constinit InterposeThread interpose_thread [[gnu::tls_model("initial-exec")]];
 
 [[nodiscard]] inline bool is_armed() { return interpose_state.is_armed.load(std::memory_order_acquire); }
 
+/// This thread is the rank's from now on, whyever.
+void interpose_take();
+
 /// Whether this is the rank's thread, outside of our own library: its waits are virtual.
 [[nodiscard]] inline bool is_rank_thread() {
-  return is_armed() && interpose_state.rank_thread.load(std::memory_order_relaxed) == &interpose_thread &&
+  if (!is_armed() || interpose_thread.depth > 0) return false;
+  if (interpose_state.rank_thread.load(std::memory_order_relaxed) == &interpose_thread) return true;
+  if (!interpose_thread.is_home || !interpose_state.is_borrowed.load(std::memory_order_relaxed)) return false;
+  interpose_claim();  // It is not stuck any more.
+  return true;
+}
+
+/// Whether this thread may complete pending operations: only threads that use the library, not an idle worker of
+/// some pool, which would complete what the rank has not come to wait for.
+[[nodiscard]] inline bool may_progress() {
+  return is_armed() && interpose_state.rank.progress != nullptr && interpose_thread.has_claimed &&
          interpose_thread.depth == 0;
 }
 
 /// The virtual clock for this thread: an event of the program on the rank's thread, else the last published.
-[[nodiscard]] inline std::int64_t virtual_now_ps() {
-  if (is_rank_thread()) return interpose_state.rank.now();
-  return interpose_state.published_ps.load(std::memory_order_relaxed);
-}
+[[nodiscard]] std::int64_t virtual_now_ps();
 
 /// Sleeps in virtual time; false when the run is over.
 bool virtual_sleep(std::int64_t duration_ps);
