@@ -11,6 +11,7 @@ PROGRAM = PACKAGE / "bin" / "orrery"
 
 
 def set_environment() -> None:
-    """Tells the core where the catalogue and the interpreter are, unless the user already did."""
+    """Tells the core where its parts and the interpreter are, unless the user already did."""
     os.environ.setdefault("ORRERY_CATALOG", str(CATALOG))
     os.environ.setdefault("ORRERY_PYTHON", sys.executable)
+    os.environ.setdefault("ORRERY_PACKAGE", str(PACKAGE))

@@ -87,6 +87,7 @@ void run(int argc, char** argv) {
   cli::Session session;
   session.words.assign(argv, argv + argc);
   if (!session.words.empty()) session.words[0] = "orrery";
+  cli::add_run(app, session);
   cli::add_collective(app, session);
   cli::add_cluster(app, session);
   cli::add_describe(app, session);

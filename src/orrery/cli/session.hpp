@@ -18,6 +18,7 @@ struct Session {
   std::function<void()> action{};  ///< Of the chosen command.
 };
 
+void add_run(CLI::App& root, Session& session);
 void add_collective(CLI::App& root, Session& session);
 void add_cluster(CLI::App& root, Session& session);
 void add_describe(CLI::App& root, Session& session);

@@ -18,7 +18,7 @@ void set_state(Slot& slot, SlotState next) {
 }  // namespace
 
 ExternalPool::ExternalPool(std::uint32_t slots, std::uint32_t concurrency)
-    : region_{ExternalRegion::create(slots)}, free_places_{concurrency} {
+    : region_{ExternalRegion::create(slots)}, free_places_{concurrency}, is_dropped_(slots, false) {
   ORRERY_CHECK(concurrency > 0, "nobody outside could ever run");
 }
 
@@ -57,11 +57,20 @@ void ExternalPool::remove(std::uint32_t slot) {
   is_stale_ = true;
 }
 
+void ExternalPool::drop(std::uint32_t slot) {
+  is_dropped_[slot] = true;
+  if (std::ranges::find(running_, slot, &Running::slot) == running_.end()) return;
+  remove(slot);
+  if (std::erase(next_, slot) == 0) ++free_places_;
+  fill_places();
+}
+
 void ExternalPool::wait(std::vector<Request>& requests) {
   region_.listen();
   posted_.clear();
   region_.collect(posted_);
   for (const std::uint32_t index : posted_) {
+    if (is_dropped_[index]) continue;
     const Slot& slot = region_.slot(index);
     remove(index);
     ++free_places_;

@@ -31,6 +31,8 @@ class ExternalPool : Pinned {
   [[nodiscard]] Time earliest() const;
   /// Sleeps until somebody rings and appends what was asked, perhaps nothing.
   void wait(std::vector<Request>& requests);
+  /// Whatever the program in `slot` does from now on is ignored.
+  void drop(std::uint32_t slot);
   /// Every program that waits, or asks from now on, is told to leave.
   void close();
   [[nodiscard]] bool has_finished(std::uint32_t slot) const;
@@ -48,6 +50,7 @@ class ExternalPool : Pinned {
   std::vector<Running> running_;
   std::deque<std::uint32_t> next_;  // Resumed, but no place yet.
   std::vector<std::uint32_t> posted_;
+  std::vector<bool> is_dropped_;
   mutable Time earliest_ = kTimeMax;
   mutable bool is_stale_ = false;  // `earliest_` must be computed anew.
 };

@@ -123,7 +123,9 @@ void ExternalRegion::ring() {
 void ExternalRegion::listen() {
   std::uint32_t bell = kQuiet;
   if (header_->bell.compare_exchange_strong(bell, kHostAsleep, std::memory_order_acq_rel)) {
-    futex_wait(header_->bell, kHostAsleep, nullptr);
+    // Rings wake it. The limit is for signals that come just before it sleeps.
+    constexpr timespec kLongest{.tv_sec = 0, .tv_nsec = 500'000'000};
+    futex_wait(header_->bell, kHostAsleep, &kLongest);
   }
   // Quiet first, look afterwards: whoever posts in between rings again.
   header_->bell.exchange(kQuiet, std::memory_order_acq_rel);

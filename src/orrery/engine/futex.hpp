@@ -23,7 +23,11 @@ inline bool futex_wait(FutexWord& word, std::uint32_t expected, const timespec* 
   return result == 0 || errno != ETIMEDOUT;
 }
 
-/// There is one waiter at most on each of our words.
+/// Wakes one.
 inline void futex_wake(FutexWord& word) { ::syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0); }
+
+inline void futex_wake_all(FutexWord& word) {
+  ::syscall(SYS_futex, &word, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
+}
 
 }  // namespace orrery::engine

@@ -83,6 +83,8 @@ void ProcessHost::on_event(std::uint64_t payload) {
       process.finished_at = engine_.now();
       service_.finished(id);
       return;
+    case State::kDropped:
+      return;
     case State::kRunning:
     case State::kBlocked:
     case State::kFinished:
@@ -95,6 +97,14 @@ void ProcessHost::answer(ProcessId process, std::int64_t value) {
   Process& asked = processes_[process.index()];
   ORRERY_CHECK(asked.state == State::kBlocked, "{} gets an answer but waits for none", asked.name);
   resume(asked, process, value);
+}
+
+void ProcessHost::drop(ProcessId id) {
+  Process& process = processes_[id.index()];
+  if (process.state == State::kFinished || process.state == State::kDropped) return;
+  process.state = State::kDropped;
+  process.finished_at = engine_.now();
+  if (process.slot != kNoSlot) pool_->drop(process.slot);
 }
 
 void ProcessHost::resume(Process& process, ProcessId id, std::int64_t value) {
@@ -130,6 +140,7 @@ void ProcessHost::accept(ProcessId id, Time clock, State next) {
                     to_text(process.resumed_at.time_since_epoch()), to_text(process.lookahead))};
   }
   process.state = next;
+  if (next == State::kAsking) service_.announce(id, process.call);
   engine_.schedule(clock, Phase::kArrival, process.origin, *this, id.value());
 }
 
@@ -165,6 +176,7 @@ void ProcessHost::fail_if_dead() const {
   std::vector<std::string> lines;
   for (const auto& [id, reason] : dead_) {
     const Process& process = processes_[id.index()];
+    if (process.state == State::kDropped) continue;
     if (process.slot != kNoSlot && pool_->has_finished(process.slot)) continue;
     lines.push_back(
         fmt::format("{} died at {}: {}", process.name, to_text(engine_.now().time_since_epoch()), reason));
@@ -176,7 +188,7 @@ void ProcessHost::fail_if_dead() const {
 void ProcessHost::report_blocked(std::vector<Blocked>& blocked) const {
   for (std::size_t i = 0; i < processes_.size(); ++i) {
     const Process& process = processes_[i];
-    if (process.state == State::kFinished) continue;
+    if (process.state == State::kFinished || process.state == State::kDropped) continue;
     Blocked& entry = blocked.emplace_back(Blocked{.who = process.name, .what = {}, .waits_on = {}});
     if (process.state == State::kBlocked) {
       service_.describe(ProcessId{i}, entry);

@@ -52,6 +52,9 @@ class ProcessHost final : public Handler, public Gate, public Watch, Pinned {
   /// From any thread: the program behind `process` is no more. The run ends with a SimulationError that names it,
   /// unless it had finished.
   void mark_dead(ProcessId process, std::string reason);
+  /// `process` is no more, from now on; nothing it asked for happens, and the run goes on without it. Who carries it
+  /// must end it.
+  void drop(ProcessId process);
   /// Destroys coroutines and sends the programs outside away. Nothing runs afterwards.
   void close();
 
@@ -71,6 +74,7 @@ class ProcessHost final : public Handler, public Gate, public Watch, Pinned {
     kBlocked,  ///< Its call was handled; the service will answer.
     kEnding,   ///< Its end is scheduled.
     kFinished,
+    kDropped,
   };
   struct Process {
     std::string name;

@@ -12,15 +12,12 @@ namespace {
 /// Events of a run: a lane goes on after a pause, or a rank after its launch.
 constexpr std::uint64_t kLaunch = std::uint64_t{1} << 40;
 
-std::string name_of(Rank participant, Rank ranks) {
-  return participant < ranks ? fmt::format("rank {}", participant)
-                             : fmt::format("switch {}", participant - ranks);
-}
-
 }  // namespace
 
 CollectiveRun::CollectiveRun(Setup setup, Listener* listener)
-    : setup_{std::move(setup)}, listener_{listener}, origin_{setup_.engine.add_origin(setup_.name)} {
+    : setup_{std::move(setup)},
+      listener_{listener},
+      origin_{setup_.origin.is_valid() ? setup_.origin : setup_.engine.add_origin(setup_.name)} {
   const std::uint32_t count = setup_.schedule.participants();
   ORRERY_CHECK(setup_.nodes.size() == count, "{} nodes for {} participants", setup_.nodes.size(), count);
   ORRERY_CHECK(setup_.costs.size() == 1 || setup_.costs.size() == count, "{} costs for {} participants",
@@ -35,10 +32,26 @@ CollectiveRun::CollectiveRun(Setup setup, Listener* listener)
   if (setup_.engine.observer() != nullptr) {
     trace_ = std::make_unique<RunTrace>(*setup_.engine.observer(), channels_.size());
   }
-  setup_.engine.add_watch(*this);
+  if (setup_.is_watched) setup_.engine.add_watch(*this);
 }
 
-CollectiveRun::~CollectiveRun() { setup_.engine.remove_watch(*this); }
+CollectiveRun::~CollectiveRun() {
+  if (setup_.is_watched) setup_.engine.remove_watch(*this);
+}
+
+std::string CollectiveRun::name_of(Rank participant) const {
+  if (participant < setup_.names.size()) return setup_.names[participant];
+  const Rank ranks = setup_.schedule.ranks();
+  return participant < ranks ? fmt::format("rank {}", participant)
+                             : fmt::format("switch {}", participant - ranks);
+}
+
+network::StreamId CollectiveRun::open_stream(Rank from, Rank to, std::uint32_t lane) {
+  if (setup_.connections == nullptr) return setup_.network.open_stream();
+  network::StreamId& kept = setup_.connections->between(from, to, lane);
+  if (!kept.is_valid()) kept = setup_.network.open_stream();
+  return kept;
+}
 
 void CollectiveRun::build_lanes() {
   const std::uint32_t count = setup_.schedule.participants();
@@ -173,7 +186,7 @@ void CollectiveRun::post(Lane& lane, std::uint32_t index, Bytes payload) {
   if (!channel.stream.is_valid()) {
     const Rank peer = lanes_[channels_[channel.far].lane].owner;
     channel.route = setup_.router.route(setup_.nodes[lane.owner], setup_.nodes[peer]);
-    channel.stream = setup_.network.open_stream();
+    channel.stream = open_stream(lane.owner, peer, lane.number);
   }
   const double scale = costs(lane.owner).wire_scale;
   Bytes size = payload;
@@ -209,8 +222,8 @@ void CollectiveRun::on_delivered(std::uint64_t cookie) {
 
 void CollectiveRun::trace_arrival(std::uint32_t index, Rank sender) {
   const Lane& lane = lanes_[channels_[index].lane];
-  const std::string from = name_of(sender, setup_.schedule.ranks());
-  const std::string to = name_of(lane.owner, setup_.schedule.ranks());
+  const std::string from = name_of(sender);
+  const std::string to = name_of(lane.owner);
   trace_->arrived(index, from, to, setup_.engine.now());
   if (lane.waiting == index) {
     trace_->waited(to, fmt::format("wait for {}", from), lane.waits_since, setup_.engine.now());
@@ -230,7 +243,7 @@ void CollectiveRun::close(Rank rank) {
   if (--participant.open > 0) return;
   participant.done = setup_.engine.now();
   if (trace_) {
-    trace_->done(name_of(rank, setup_.schedule.ranks()), setup_.name, participant.arrived, participant.done);
+    trace_->done(name_of(rank), setup_.name, participant.arrived, participant.done);
   }
   if (listener_ != nullptr && rank < setup_.schedule.ranks()) listener_->on_rank_done(rank);
 }
@@ -242,14 +255,13 @@ Time CollectiveRun::finish() const {
 }
 
 void CollectiveRun::report_blocked(std::vector<engine::Blocked>& blocked) const {
-  const Rank ranks = setup_.schedule.ranks();
   const bool has_begun =
       std::ranges::any_of(participants_, [](const Participant& one) { return one.arrived != kTimeMax; });
   if (!has_begun) return;
   for (Rank rank = 0; rank < participants_.size(); ++rank) {
     const Participant& participant = participants_[rank];
     if (participant.arrived == kTimeMax) {
-      blocked.push_back({name_of(rank, ranks), fmt::format("never called {}", setup_.name), {}});
+      blocked.push_back({name_of(rank), fmt::format("never called {}", setup_.name), {}});
       continue;
     }
     for (std::uint32_t i = 0; i < participant.lanes; ++i) {
@@ -257,8 +269,8 @@ void CollectiveRun::report_blocked(std::vector<engine::Blocked>& blocked) const 
       if (lane.waiting == kNone) continue;
       const Action action = setup_.schedule.action(rank, lane.number, lane.next);
       const Bytes payload = setup_.layout.bytes(action.chunks, setup_.schedule.chunk_list());
-      const std::string peer = name_of(lanes_[channels_[channels_[lane.waiting].far].lane].owner, ranks);
-      blocked.push_back({name_of(rank, ranks),
+      const std::string peer = name_of(lanes_[channels_[channels_[lane.waiting].far].lane].owner);
+      blocked.push_back({name_of(rank),
                          fmt::format("{}: receive {} from {}, lane {}, action {} of {}", setup_.name,
                                      orrery::to_text(payload), peer, lane.number, lane.next, lane.length),
                          {peer}});

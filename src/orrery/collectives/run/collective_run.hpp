@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "orrery/collectives/run/run_trace.hpp"
@@ -23,6 +24,17 @@ struct EndpointCosts {
   double wire_scale = 1.0;      ///< Bytes on the wire per payload byte (protocol flags, achieved efficiency).
 };
 
+/// The streams of a group's members, so that runs of one group use the same connections, one after the other.
+class Connections {
+ public:
+  [[nodiscard]] network::StreamId& between(Rank from, Rank to, std::uint32_t lane) {
+    return streams_[(std::uint64_t{lane} << 48) | (std::uint64_t{from} << 24) | to];
+  }
+
+ private:
+  std::unordered_map<std::uint64_t, network::StreamId> streams_;
+};
+
 class CollectiveRun final : public Pinned, network::Receiver, engine::Handler, engine::Watch {
  public:
   struct Setup {
@@ -34,6 +46,10 @@ class CollectiveRun final : public Pinned, network::Receiver, engine::Handler, e
     std::vector<topology::NodeId> nodes;  ///< Of each participant.
     std::vector<EndpointCosts> costs;     ///< Of each participant, or one for all.
     std::string name;                     ///< For reports: "all_reduce (ring)".
+    std::vector<std::string> names{};  ///< Of the participants; empty = "rank 0", "rank 1", ..., "switch 0".
+    engine::OriginId origin{};         ///< Of its events; a new one when invalid. Runs may share one.
+    Connections* connections = nullptr;  ///< Kept from run to run; null = every run opens its own.
+    bool is_watched = true;  ///< Whether it reports who waits in a deadlock; else the caller does.
   };
   /// Told when a rank is done, at that time.
   class Listener {
@@ -91,6 +107,8 @@ class CollectiveRun final : public Pinned, network::Receiver, engine::Handler, e
   [[nodiscard]] const EndpointCosts& costs(Rank rank) const {
     return setup_.costs.size() == 1 ? setup_.costs[0] : setup_.costs[rank];
   }
+  [[nodiscard]] std::string name_of(Rank participant) const;
+  [[nodiscard]] network::StreamId open_stream(Rank from, Rank to, std::uint32_t lane);
   void go(Rank rank);
   /// Runs the lane until it waits, pauses or ends.
   void proceed(std::uint32_t lane);

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a process does to be a rank: the environment torchrun would give it, joining the run, and the program."""
+
+import os
+import random
+import runpy
+import sys
+import threading
+import traceback
+
+MASTER_PORT = "29500"
+
+
+def set_environment(rank: int, ranks: int) -> None:
+    """As torchrun sets it on one host. The agent's store is off: there is no agent, and the store is ours."""
+    values = {
+        "RANK": rank,
+        "LOCAL_RANK": rank,
+        "WORLD_SIZE": ranks,
+        "LOCAL_WORLD_SIZE": ranks,
+        "GROUP_RANK": 0,
+        "GROUP_WORLD_SIZE": 1,
+        "ROLE_RANK": rank,
+        "ROLE_NAME": "default",
+        "ROLE_WORLD_SIZE": ranks,
+        "TORCH_NCCL_ASYNC_ERROR_HANDLING": 1,
+        "TORCHELASTIC_RESTART_COUNT": 0,
+        "TORCHELASTIC_MAX_RESTARTS": 0,
+        "TORCHELASTIC_RUN_ID": "orrery",
+        "TORCHELASTIC_USE_AGENT_STORE": False,
+    }
+    for name, value in values.items():
+        os.environ[name] = str(value)
+    os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
+    os.environ.setdefault("MASTER_PORT", MASTER_PORT)
+
+
+def reseed() -> None:
+    """A fork has its parent's random state; a new interpreter would have a fresh one."""
+    random.seed()
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed()
+
+
+def join(rank: int, ranks: int) -> None:
+    from orrery.live import patch
+
+    try:
+        patch.join(rank, ranks)
+    except RuntimeError as problem:
+        print(problem, file=sys.stderr)
+        os._exit(1)
+
+
+def run_program(program: list) -> None:
+    """Runs it as `python PROGRAM...` would, and exits with its status."""
+    status = 0
+    try:
+        if program[0] == "-m":
+            sys.argv = program[1:]
+            sys.path[0] = os.getcwd()
+            runpy.run_module(program[1], run_name="__main__", alter_sys=True)
+        else:
+            sys.argv = list(program)
+            sys.path[0] = os.path.dirname(os.path.abspath(program[0]))
+            runpy.run_path(program[0], run_name="__main__")
+    except SystemExit as wish:
+        status = exit_status(wish)
+    except BaseException:
+        status = 1
+        show_exception()
+    try:
+        threading._shutdown()  # Threads that are no daemons still belong to the program.
+    finally:
+        sys.exit(status)
+
+
+def exit_status(wish: SystemExit) -> int:
+    if wish.code is None:
+        return 0
+    if isinstance(wish.code, int):
+        return wish.code & 0xFF
+    print(wish.code, file=sys.stderr)
+    return 1
+
+
+def show_exception() -> None:
+    """The traceback from the program's first line on, without our frames and runpy's."""
+    kind, value, trace = sys.exc_info()
+    while trace is not None and trace.tb_frame.f_code.co_filename in (__file__, runpy.__file__, "<frozen runpy>"):
+        trace = trace.tb_next
+    hook = sys.excepthook
+    hook(kind, value, trace) if hook is not sys.__excepthook__ else traceback.print_exception(kind, value, trace)

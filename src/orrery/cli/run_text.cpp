@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "orrery/cli/run_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "orrery/base/text.hpp"
+#include "orrery/cli/console.hpp"
+
+namespace orrery::cli {
+namespace {
+
+constexpr std::size_t kRanksShown = 16;
+constexpr std::size_t kOperationsShown = 8;
+
+/// Three figures of the largest fitting unit: "1.23 ms".
+std::string duration_text(Duration duration) {
+  const auto ps = static_cast<double>(count_ps(duration));
+  constexpr struct {
+    double ps;
+    const char* unit;
+  } kUnits[]{{1e12, "s"}, {1e9, "ms"}, {1e6, "us"}, {1e3, "ns"}};
+  for (const auto& [size, unit] : kUnits) {
+    if (ps >= size) return fmt::format("{:.4g} {}", ps / size, unit);
+  }
+  return fmt::format("{:.0f} ps", ps);
+}
+
+std::string bytes_text(std::int64_t bytes) {
+  constexpr const char* kUnits[]{"B", "KiB", "MiB", "GiB", "TiB"};
+  auto value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit) value /= 1024;
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+std::string share(Duration part, std::int64_t total) {
+  return total == 0 ? std::string{"0 %"}
+                    : fmt::format("{:.0f} %", 100.0 * static_cast<double>(count_ps(part)) / static_cast<double>(total));
+}
+
+std::string ranks_table(const live::RunResult& result) {
+  std::vector<std::vector<std::string>> rows;
+  const std::size_t shown = std::min(result.ranks.size(), kRanksShown);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const live::RankResult& rank = result.ranks[i];
+    const live::RankTimes& times = rank.times;
+    rows.push_back({fmt::format("{}", i), rank.node,
+                    times.has_crashed          ? std::string{"crashed"}
+                    : times.finish == kTimeMax ? std::string{"never"}
+                                               : duration_text(times.finish.time_since_epoch()),
+                    fmt::format("{} ({})", duration_text(times.compute), share(times.compute, result.total_ps)),
+                    fmt::format("{} ({})", duration_text(times.communication),
+                                share(times.communication, result.total_ps)),
+                    fmt::format("{} ({})", duration_text(times.waiting), share(times.waiting, result.total_ps)),
+                    duration_text(times.sleeping), bytes_text(times.bytes)});
+  }
+  std::string text = format_table(
+      {"rank", "<on", "finish", "compute", "communication", "waiting", "asleep", "bytes"}, rows);
+  if (shown < result.ranks.size()) text += fmt::format("  ... and {} more ranks\n", result.ranks.size() - shown);
+  return text;
+}
+
+std::string operations_table(const live::RunResult& result) {
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t i = 0; i < std::min(result.operations.size(), kOperationsShown); ++i) {
+    const live::OperationTotal& total = result.operations[i];
+    const auto calls = static_cast<std::int64_t>(total.calls);
+    rows.push_back({total.name, fmt::format("{}", total.calls), bytes_text(total.bytes / calls),
+                    duration_text(total.time / calls), duration_text(total.waiting / calls)});
+  }
+  return format_table({"<operation", "calls", "bytes each", "time each", "waiting each"}, rows);
+}
+
+}  // namespace
+
+std::string format_run(const live::RunResult& result, const std::string& folder) {
+  std::string text = fmt::format("\n{} on {} ({} network, {} collectives, compute {})\n\n",
+                                 duration_text(Duration{result.total_ps}), result.cluster, result.network,
+                                 result.algorithm, result.compute);
+  text += ranks_table(result);
+  if (!result.operations.empty()) text += "\n" + operations_table(result);
+  text += fmt::format("\n{} crossed the network; {:.1f} s of wall time", bytes_text(result.wire_bytes),
+                      result.wall_seconds);
+  if (result.memory_bytes > 0) text += fmt::format(", {} of memory", bytes_text(result.memory_bytes));
+  text += fmt::format("; digest {:016x}\n", result.manifest.digest);
+  for (const std::string& note : result.notes) text += fmt::format("note: {}\n", note);
+  if (!folder.empty()) {
+    text += fmt::format("{0}/: result.json, events.csv, ledger/, timeline.json.gz (drop it on https://ui.perfetto.dev)\n",
+                        folder);
+  }
+  return text;
+}
+
+void RunProgress::update(const live::Progress& progress) {
+  if (is_quiet_) return;
+  const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+  print_error(fmt::format("\r\033[Korrery: {} simulated, {:.0f} s wall; {} computing, {} communicating, {} of {} done",
+                          duration_text(progress.now.time_since_epoch()), wall, progress.computing,
+                          progress.communicating, progress.done, progress.ranks));
+  is_shown_ = true;
+}
+
+void RunProgress::clear() {
+  if (is_shown_) print_error("\r\033[K");
+  is_shown_ = false;
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "orrery/live/children.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "orrery/base/error.hpp"
+
+namespace orrery::live {
+namespace {
+
+std::vector<char*> pointers(const std::vector<std::string>& words) {
+  std::vector<char*> all;
+  for (const std::string& word : words) all.push_back(const_cast<char*>(word.c_str()));
+  all.push_back(nullptr);
+  return all;
+}
+
+/// Outlives us by a moment: when the pipe closes because we are gone, however that happened, it ends our group.
+[[noreturn]] void guard(int pipe) {
+  ::setsid();
+  // Nothing may keep somebody's pipe open for longer than we live, and no signal to us is meant for it.
+  ::dup2(pipe, 3);
+  ::syscall(SYS_close_range, 4U, ~0U, 0U);
+  const int null = ::open("/dev/null", O_RDWR);
+  for (int standard = 0; standard < 3; ++standard) ::dup2(null, standard);
+  for (pid_t group = 0, next = 0;;) {
+    const ssize_t got = ::read(3, &next, sizeof next);
+    if (got == static_cast<ssize_t>(sizeof next)) {
+      group = next;
+    } else if (got >= 0 || errno != EINTR) {
+      if (group > 0) ::kill(-group, SIGKILL);
+      ::_exit(0);
+    }
+  }
+}
+
+}  // namespace
+
+std::string to_text(const ChildEvent& event) {
+  if (event.has_stopped) return fmt::format("was stopped by signal {} ({})", event.status, ::strsignal(event.status));
+  if (event.was_killed) return fmt::format("was killed by signal {} ({})", event.status, ::strsignal(event.status));
+  return fmt::format("exited with status {}", event.status);
+}
+
+Children::Children(std::function<void(const ChildEvent&)> told) : told_{std::move(told)} {
+  start_guardian();  // First: it must not become a child of ours, for whose end we would wait.
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+Children::~Children() {
+  if (is_started_) finish(std::chrono::milliseconds{0});
+  if (guardian_pipe_ >= 0) ::close(guardian_pipe_);
+}
+
+pid_t Children::start(const std::vector<std::string>& words, const std::vector<std::string>& environment,
+                      const std::vector<int>& kept) {
+  const std::vector<char*> arguments = pointers(words);
+  const std::vector<char*> variables = pointers(environment);
+  int problem[2];
+  if (::pipe2(problem, O_CLOEXEC) != 0) throw InputError{fmt::format("pipe: {}", std::strerror(errno))};
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::setpgid(0, 0);
+    const int null = ::open("/dev/null", O_RDONLY);
+    ::dup2(null, 0);
+    for (const int descriptor : kept) ::fcntl(descriptor, F_SETFD, 0);
+    ::signal(SIGPIPE, SIG_DFL);
+    ::signal(SIGINT, SIG_DFL);
+    ::signal(SIGTERM, SIG_DFL);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::execve(arguments[0], arguments.data(), variables.data());
+    const int error = errno;
+    [[maybe_unused]] const ssize_t written = ::write(problem[1], &error, sizeof error);
+    ::_exit(127);
+  }
+  const int fork_error = errno;
+  ::close(problem[1]);
+  int error = child < 0 ? fork_error : 0;
+  if (child > 0) {
+    ::setpgid(child, child);
+    group_ = child;
+    [[maybe_unused]] ssize_t got = ::write(guardian_pipe_, &group_, sizeof group_);
+    got = ::read(problem[0], &error, sizeof error);
+  }
+  ::close(problem[0]);
+  if (error != 0) {
+    if (child > 0) ::waitpid(child, nullptr, 0);
+    throw InputError{fmt::format("{}: cannot be started: {}", words.front(), std::strerror(error))};
+  }
+  is_started_ = true;
+  // Signals are for the thread that simulates.
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread{[this] { loop(); }};
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return child;
+}
+
+void Children::start_guardian() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw InputError{fmt::format("pipe: {}", std::strerror(errno))};
+  const pid_t first = ::fork();
+  if (first == 0) {
+    ::close(ends[1]);
+    if (::fork() == 0) guard(ends[0]);
+    ::_exit(0);
+  }
+  ::close(ends[0]);
+  guardian_pipe_ = ends[1];
+  if (first > 0) ::waitpid(first, nullptr, 0);
+}
+
+void Children::loop() {
+  for (;;) {
+    siginfo_t info{};
+    if (::waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | __WALL) != 0) {
+      if (errno == EINTR) continue;
+      break;  // ECHILD: nobody is left.
+    }
+    ChildEvent event;
+    event.process = info.si_pid;
+    event.status = info.si_status;
+    event.has_stopped = info.si_code == CLD_STOPPED || info.si_code == CLD_TRAPPED;
+    event.was_killed = info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED;
+    told_(event);
+  }
+  const std::scoped_lock lock{mutex_};
+  is_empty_ = true;
+}
+
+void Children::kill_all() const {
+  if (group_ > 0) ::kill(-group_, SIGKILL);
+}
+
+bool Children::finish(std::chrono::milliseconds grace) {
+  const auto until = std::chrono::steady_clock::now() + grace;
+  const auto is_empty = [this] {
+    const std::scoped_lock lock{mutex_};
+    return is_empty_;
+  };
+  while (!is_empty() && std::chrono::steady_clock::now() < until) ::usleep(1000);
+  const bool is_clean = is_empty();
+  // Again and again: somebody may be forking at this moment.
+  while (!is_empty()) {
+    kill_all();
+    ::usleep(1000);
+  }
+  if (thread_.joinable()) thread_.join();
+  is_started_ = false;
+  return is_clean;
+}
+
+}  // namespace orrery::live

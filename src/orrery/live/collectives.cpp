@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "orrery/live/collectives.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "orrery/base/text.hpp"
+#include "orrery/live/agreement.hpp"
+#include "orrery/live/operation_text.hpp"
+
+namespace orrery::live {
+namespace {
+
+using collectives::CollectiveRequest;
+using collectives::CollectiveRun;
+using collectives::Operation;
+using collectives::Rank;
+
+constexpr std::size_t kMostPlans = 1024;
+
+Operation operation_of(const orrery_op& op) {
+  switch (op.kind) {
+    case ORRERY_ALL_REDUCE:
+      return Operation::kAllReduce;
+    case ORRERY_BROADCAST:
+      return Operation::kBroadcast;
+    case ORRERY_REDUCE:
+      return Operation::kReduce;
+    case ORRERY_ALL_GATHER:
+      return Operation::kAllGather;
+    case ORRERY_REDUCE_SCATTER:
+      return Operation::kReduceScatter;
+    case ORRERY_ALL_TO_ALL:
+      return Operation::kAllToAll;
+    case ORRERY_GATHER:
+      return Operation::kGather;
+    case ORRERY_SCATTER:
+      return Operation::kScatter;
+    default:
+      return Operation::kBarrier;
+  }
+}
+
+bool is_even(const std::int64_t* sizes, std::size_t count) {
+  return std::all_of(sizes, sizes + count, [&](std::int64_t size) { return size == sizes[0]; });
+}
+
+void set_sizes(CollectiveRequest& request, const std::int64_t* sizes, std::size_t count) {
+  request.size = Bytes{std::accumulate(sizes, sizes + count, std::int64_t{0})};
+  if (is_even(sizes, count)) return;
+  for (std::size_t i = 0; i < count; ++i) request.sizes.emplace_back(sizes[i]);
+}
+
+/// Everything but all_to_all, whose sizes no member knows alone.
+CollectiveRequest request_of(const orrery_op& op, std::uint32_t members) {
+  CollectiveRequest request;
+  request.operation = operation_of(op);
+  request.element = Bytes{std::max<std::int64_t>(1, op.element)};
+  request.floating = is_floating(op.dtype);
+  if (op.peer >= 0) request.root = static_cast<Rank>(op.peer);
+  const std::int64_t* const sizes = sizes_of(op);
+  switch (op.kind) {
+    case ORRERY_ALL_GATHER:
+    case ORRERY_REDUCE_SCATTER:
+      set_sizes(request, sizes, members);
+      break;
+    case ORRERY_GATHER:
+    case ORRERY_SCATTER:
+      request.size = Bytes{sizes[0] * members};
+      break;
+    case ORRERY_BARRIER:
+    case ORRERY_MONITORED_BARRIER:
+      break;
+    default:
+      request.size = Bytes{sizes[0]};
+  }
+  return request;
+}
+
+std::string key_of(const CollectiveRequest& request, const Group& group) {
+  std::string key = fmt::format("{} {} {} {} {} {}", static_cast<const void*>(&group),
+                                static_cast<int>(request.operation), request.size.count(), request.root,
+                                request.element.count(), request.floating);
+  for (const Bytes size : request.sizes) key += fmt::format(" {}", size.count());
+  return key;
+}
+
+}  // namespace
+
+/// One collective that at least one member has called.
+class Collectives::Instance final : public Pinned, CollectiveRun::Listener {
+ public:
+  Instance(Collectives& owner, Group& group, const orrery_op& first)
+      : owner_{owner}, group_{group}, sequence_{first.sequence}, operations_(group.size(), 0) {
+    const std::size_t bytes = sizeof(Table) + group.size() * sizeof(std::int64_t);
+    table_ = static_cast<Table*>(owner.setup_.heap.allocate(bytes, bytes));
+    table_->members = group.size();
+    table_->readers.store(group.size(), std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] const Group& group() const { return group_; }
+  [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
+  [[nodiscard]] bool has_called(std::uint32_t member) const { return operations_[member] != 0; }
+  [[nodiscard]] bool is_over() const { return ended_ == group_.size(); }
+  [[nodiscard]] std::int64_t table() const { return owner_.setup_.arena.offset_of(table_); }
+  [[nodiscard]] Time began() const { return last_arrival_; }
+  [[nodiscard]] std::int64_t operation(std::uint32_t member) const { return operations_[member]; }
+
+  void arrive(std::uint32_t member, const orrery_op& op) {
+    Arena& arena = owner_.setup_.arena;
+    if (called_ > 0) check_agreement(arena, group_, operations_, member, op);
+    operations_[member] = arena.offset_of(&op);
+    table_->operations[member] = operations_[member];
+    ++called_;
+    last_arrival_ = owner_.setup_.engine.now();
+    if (op.kind == ORRERY_ALL_TO_ALL) {
+      if (called_ < group_.size()) return;
+      start(all_to_all_request());
+      for (Rank i = 0; i < group_.size(); ++i) run_->arrive(i);
+      return;
+    }
+    if (!run_) start(request_of(op, group_.size()));
+    run_->arrive(member);
+  }
+
+  void fail(std::uint32_t member) {
+    is_failed_.resize(group_.size(), false);
+    is_failed_[member] = true;
+    ++ended_;
+  }
+
+  [[nodiscard]] bool is_idle() const {
+    if (!run_) return true;
+    for (Rank i = 0; i < plan_->schedule->participants(); ++i) {
+      if (!run_->is_done(i)) return false;
+    }
+    return true;
+  }
+  [[nodiscard]] const CollectiveRun* run() const { return run_.get(); }
+
+ private:
+  CollectiveRequest all_to_all_request() const {
+    const std::uint32_t n = group_.size();
+    CollectiveRequest request;
+    request.operation = Operation::kAllToAll;
+    std::vector<std::int64_t> pairs;
+    std::int64_t largest = 0;
+    for (std::uint32_t from = 0; from < n; ++from) {
+      const auto& op = owner_.setup_.arena.get<orrery_op>(operations_[from]);
+      const std::int64_t* const sizes = sizes_of(op);
+      pairs.insert(pairs.end(), sizes, sizes + n);
+      largest = std::max(largest, std::accumulate(sizes, sizes + n, std::int64_t{0}));
+      request.element = Bytes{std::max<std::int64_t>(1, op.element)};
+      request.floating = is_floating(op.dtype);
+    }
+    request.size = Bytes{largest};
+    if (is_even(pairs.data(), pairs.size())) return request;
+    for (const std::int64_t size : pairs) request.sizes.emplace_back(size);
+    return request;
+  }
+
+  void start(const CollectiveRequest& request) {
+    plan_ = owner_.plan(group_, request);
+    CollectiveRun::Setup setup{owner_.setup_.engine, owner_.setup_.network, owner_.setup_.router,
+                               *plan_->schedule,     plan_->layout,         plan_->choice.nodes,
+                               plan_->choice.costs,  {}};
+    if (owner_.setup_.engine.observer() != nullptr) {
+      setup.name = fmt::format("{} ({}, {})", to_text(request.operation), plan_->choice.label,
+                               orrery::to_text(request.size));
+      setup.names = group_.names;
+    }
+    setup.origin = owner_.origin_;
+    setup.connections = &group_.connections;
+    setup.is_watched = false;
+    Listener* const listener = this;
+    run_ = std::make_unique<CollectiveRun>(std::move(setup), listener);
+  }
+
+  void on_rank_done(Rank member) override {
+    if (!is_failed_.empty() && is_failed_[member]) return;
+    ++ended_;
+    owner_.ended(*this, member);
+  }
+
+  Collectives& owner_;
+  Group& group_;
+  std::uint64_t sequence_;
+  std::vector<std::int64_t> operations_;  // Offset of each member's, 0 = has not called.
+  Table* table_;
+  std::uint32_t called_ = 0;
+  std::uint32_t ended_ = 0;
+  Time last_arrival_{};
+  std::vector<bool> is_failed_;
+  std::shared_ptr<const Plan> plan_;
+  std::unique_ptr<CollectiveRun> run_;
+};
+
+Collectives::Collectives(Setup setup)
+    : setup_{std::move(setup)},
+      algorithms_{collectives::builtin_algorithms()},
+      origin_{setup_.engine.add_origin("collectives")} {}
+
+Collectives::~Collectives() = default;
+
+void Collectives::arrive(Group& group, std::uint32_t rank, orrery_op& op) {
+  retire();
+  std::unique_ptr<Instance>& instance = open_[{&group, op.sequence}];
+  if (!instance) instance = std::make_unique<Instance>(*this, group, op);
+  instance->arrive(group.member_of.at(rank), op);
+}
+
+void Collectives::fail(Group& group, std::uint32_t rank, orrery_op& op, const std::string& reason) {
+  const auto found = open_.find({&group, op.sequence});
+  if (found != open_.end()) found->second->fail(group.member_of.at(rank));
+  setup_.listener.on_ended(
+      rank, {.operation = setup_.arena.offset_of(&op), .began = setup_.engine.now(), .reason = reason});
+}
+
+std::vector<std::uint32_t> Collectives::missing(const Group& group, const orrery_op& op) const {
+  std::vector<std::uint32_t> ranks;
+  const auto found = open_.find({&group, op.sequence});
+  for (std::uint32_t member = 0; member < group.size(); ++member) {
+    if (found == open_.end() || !found->second->has_called(member)) ranks.push_back(group.ranks[member]);
+  }
+  return ranks;
+}
+
+void Collectives::ended(Instance& instance, std::uint32_t member) {
+  setup_.listener.on_ended(instance.group().ranks[member], {.operation = instance.operation(member),
+                                                            .began = instance.began(),
+                                                            .table = instance.table()});
+  if (!instance.is_over()) return;
+  // We are inside its run: it is destroyed later.
+  const auto found = open_.find({&instance.group(), instance.sequence()});
+  over_.push_back(std::move(found->second));
+  open_.erase(found);
+}
+
+void Collectives::retire() {
+  while (!over_.empty() && over_.front()->is_idle()) {
+    if (const CollectiveRun* run = over_.front()->run(); run != nullptr) {
+      wire_bytes_ += run->wire_bytes().count();
+      messages_ += run->messages();
+    }
+    over_.pop_front();
+  }
+}
+
+std::vector<collectives::Choice> Collectives::choose(const CollectiveRequest& request,
+                                                     const collectives::SelectionContext& context) const {
+  try {
+    return collectives::select(setup_.algorithm, request, context);
+  } catch (const InputError&) {
+    if (setup_.algorithm == setup_.fallback) throw;
+    return collectives::select(setup_.fallback, request, context);
+  }
+}
+
+std::shared_ptr<const Collectives::Plan> Collectives::plan(Group& group, const CollectiveRequest& request) {
+  std::string key = key_of(request, group);
+  if (const auto found = plans_.find(key); found != plans_.end()) return found->second;
+  const collectives::SelectionContext context{.cluster = setup_.cluster,
+                                              .router = setup_.router,
+                                              .algorithms = algorithms_,
+                                              .nodes = group.nodes,
+                                              .ranks = group.ranks,
+                                              .catalog = setup_.catalog};
+  collectives::Choice choice = choose(request, context).front();
+  std::shared_ptr<const collectives::Schedule> schedule =
+      choice.schedule ? choice.schedule : algorithms_.get(choice.algorithm).plan(choice.request);
+  // What is really run may be another operation: gloo's reduce_scatter is an all_reduce.
+  collectives::Layout layout = collectives::layout_of(request, *schedule);
+  auto made = std::make_shared<const Plan>(Plan{std::move(choice), std::move(schedule), std::move(layout)});
+  if (plans_.size() >= kMostPlans) plans_.clear();
+  return plans_.emplace(std::move(key), std::move(made)).first->second;
+}
+
+}  // namespace orrery::live

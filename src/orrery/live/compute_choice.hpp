@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// How computing becomes time, as the user says it: "measured", "fixed:10us", "fixed:2us/op", "ledger:FOLDER".
+#include <string>
+
+#include "orrery/base/units.hpp"
+#include "orrery/live/rank/compute_meter.hpp"
+
+namespace orrery::live {
+
+struct ComputeChoice {
+  MeterMode mode = MeterMode::kMeasured;
+  Duration fixed{};
+  std::string ledger;  ///< Folder of the ranks' ledgers.
+};
+
+/// InputError names `source`.
+[[nodiscard]] ComputeChoice parse_compute(const std::string& text, const std::string& source);
+
+/// The ledger of one rank within the folder.
+[[nodiscard]] std::string ledger_path(const std::string& folder, std::size_t rank);
+
+}  // namespace orrery::live

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "orrery/live/messages.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "orrery/live/operation_text.hpp"
+
+namespace orrery::live {
+namespace {
+
+/// Events of a transfer: it leaves after the sender's overhead, or is taken after the receiver's.
+constexpr std::uint64_t kTaken = std::uint64_t{1} << 40;
+
+}  // namespace
+
+Messages::Messages(engine::Engine& engine, network::NetworkModel& network, topology::Router& router,
+                   const topology::Cluster& cluster, Arena& arena, EndListener& listener)
+    : engine_{engine},
+      network_{network},
+      router_{router},
+      cluster_{cluster},
+      arena_{arena},
+      listener_{listener},
+      origin_{engine.add_origin("messages")} {}
+
+const topology::DeviceSpec& Messages::device(std::uint32_t rank) const {
+  return cluster_.devices[cluster_.device_of_rank[rank]];
+}
+
+void Messages::send(Group& group, std::uint32_t rank, orrery_op& op) {
+  Queue& queue = queues_[{&group, static_cast<std::uint32_t>(op.peer), op.tag}];
+  queue.sends.push_back({rank, group.member_of.at(rank), &op});
+  match(group, queue);
+}
+
+void Messages::receive(Group& group, std::uint32_t rank, orrery_op& op) {
+  const std::uint32_t member = group.member_of.at(rank);
+  Queue& queue = queues_[{&group, member, op.tag}];
+  queue.receives.push_back({rank, member, &op});
+  match(group, queue);
+}
+
+void Messages::match(Group& group, Queue& queue) {
+  // Each receive, oldest first, takes the oldest send it may take.
+  for (auto receive = queue.receives.begin(); receive != queue.receives.end();) {
+    const std::int32_t wanted = receive->op->peer;
+    const auto send = std::ranges::find_if(queue.sends, [&](const Party& party) {
+      return wanted < 0 || party.member == static_cast<std::uint32_t>(wanted);
+    });
+    if (send == queue.sends.end()) {
+      ++receive;
+      continue;
+    }
+    const Party from = *send;
+    const Party to = *receive;
+    queue.sends.erase(send);
+    receive = queue.receives.erase(receive);
+    start(group, from, to);
+  }
+}
+
+void Messages::start(Group& group, const Party& from, const Party& to) {
+  const std::int64_t sent = sizes_of(*from.op)[0];
+  const std::int64_t taken = sizes_of(*to.op)[0];
+  if (sent != taken) {
+    throw SimulationError{fmt::format("a message and its receive disagree on the size\n  rank {}: {}\n  rank {}: {}",
+                                      from.rank, to_text(*from.op, group), to.rank, to_text(*to.op, group))};
+  }
+  std::uint64_t index = transfers_.size();
+  if (free_.empty()) {
+    transfers_.emplace_back();
+  } else {
+    index = free_.back();
+    free_.pop_back();
+  }
+  transfers_[index] = {.group = &group, .from = from, .to = to, .began = engine_.now(), .is_free = false};
+  bytes_ += sent;
+  ++count_;
+  const Duration overhead = device(from.rank).send_overhead;
+  if (overhead == Duration{}) return leave(index);
+  engine_.schedule(engine_.now() + overhead, engine::Phase::kWake, origin_, *this, index);
+}
+
+void Messages::leave(std::uint64_t index) {
+  const Transfer& transfer = transfers_[index];
+  const std::uint32_t from = transfer.from.rank;
+  const std::uint32_t to = transfer.to.rank;
+  network::StreamId& stream = streams_[{from, to}];
+  if (!stream.is_valid()) stream = network_.open_stream();
+  network_.send({.route = router_.route(cluster_.ranks[from], cluster_.ranks[to]),
+                 .size = Bytes{sizes_of(*transfer.from.op)[0]},
+                 .stream = stream,
+                 .receiver = this,
+                 .cookie = index});
+}
+
+void Messages::on_delivered(std::uint64_t index) {
+  const Duration overhead = device(transfers_[index].to.rank).receive_overhead;
+  if (overhead == Duration{}) return arrived(index);
+  engine_.schedule(engine_.now() + overhead, engine::Phase::kWake, origin_, *this, kTaken + index);
+}
+
+void Messages::on_event(std::uint64_t payload) {
+  if (payload >= kTaken) {
+    arrived(payload - kTaken);
+  } else {
+    leave(payload);
+  }
+}
+
+void Messages::arrived(std::uint64_t index) {
+  const Transfer transfer = transfers_[index];
+  transfers_[index].is_free = true;
+  free_.push_back(index);
+  if (engine::Observer* observer = engine_.observer(); observer != nullptr) {
+    const Group& group = *transfer.group;
+    observer->flow(observer->track("ranks", group.names[transfer.from.member]), transfer.began,
+                   observer->track("ranks", group.names[transfer.to.member]), engine_.now());
+  }
+  const std::int64_t sent = arena_.offset_of(transfer.from.op);
+  listener_.on_ended(transfer.from.rank, {.operation = sent, .began = transfer.began});
+  listener_.on_ended(transfer.to.rank, {.operation = arena_.offset_of(transfer.to.op),
+                                        .began = transfer.began,
+                                        .match = sent,
+                                        .source = static_cast<std::int32_t>(transfer.from.member)});
+}
+
+bool Messages::fail(Group& group, std::uint32_t rank, orrery_op& op, const std::string& reason) {
+  const bool is_send = op.kind == ORRERY_SEND;
+  const std::uint32_t target = is_send ? static_cast<std::uint32_t>(op.peer) : group.member_of.at(rank);
+  Queue& queue = queues_[{&group, target, op.tag}];
+  std::deque<Party>& parties = is_send ? queue.sends : queue.receives;
+  const auto found = std::ranges::find(parties, &op, &Party::op);
+  if (found == parties.end()) return false;
+  parties.erase(found);
+  listener_.on_ended(rank,
+                     {.operation = arena_.offset_of(&op), .began = engine_.now(), .reason = reason});
+  return true;
+}
+
+}  // namespace orrery::live

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Messages from rank to rank: sends and receives are matched by (group, source, target, tag) in order. The bytes
+/// leave when both are there, as gloo and NCCL do it: a send ends when its message has arrived.
+#include <deque>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "orrery/live/arena.hpp"
+#include "orrery/live/ending.hpp"
+#include "orrery/live/group.hpp"
+#include "orrery/network/network_model.hpp"
+#include "orrery/topology/cluster.hpp"
+
+namespace orrery::live {
+
+class Messages final : public Pinned, network::Receiver, engine::Handler {
+ public:
+  Messages(engine::Engine& engine, network::NetworkModel& network, topology::Router& router,
+           const topology::Cluster& cluster, Arena& arena, EndListener& listener);
+
+  void send(Group& group, std::uint32_t rank, orrery_op& op);
+  void receive(Group& group, std::uint32_t rank, orrery_op& op);
+  /// Ends an operation that is still unmatched with `reason`; false when it is under way or over.
+  bool fail(Group& group, std::uint32_t rank, orrery_op& op, const std::string& reason);
+  [[nodiscard]] std::int64_t bytes() const { return bytes_; }
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+
+ private:
+  using Tag = std::tuple<const Group*, std::uint32_t, std::int32_t>;  // Group, target (member), tag.
+  struct Party {
+    std::uint32_t rank;
+    std::uint32_t member;
+    orrery_op* op;
+  };
+  struct Queue {
+    std::deque<Party> sends;  // Of all sources, in order of posting.
+    std::deque<Party> receives;
+  };
+  struct Transfer {
+    Group* group;
+    Party from;
+    Party to;
+    Time began;
+    bool is_free = true;
+  };
+
+  void match(Group& group, Queue& queue);
+  void start(Group& group, const Party& from, const Party& to);
+  void leave(std::uint64_t transfer);
+  void arrived(std::uint64_t transfer);
+  void on_delivered(std::uint64_t cookie) override;
+  void on_event(std::uint64_t payload) override;
+  [[nodiscard]] const topology::DeviceSpec& device(std::uint32_t rank) const;
+
+  engine::Engine& engine_;
+  network::NetworkModel& network_;
+  topology::Router& router_;
+  const topology::Cluster& cluster_;
+  Arena& arena_;
+  EndListener& listener_;
+  engine::OriginId origin_;
+  std::map<Tag, Queue> queues_;
+  std::vector<Transfer> transfers_;
+  std::vector<std::uint64_t> free_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, network::StreamId> streams_;
+  std::int64_t bytes_ = 0;
+  std::uint64_t count_ = 0;
+};
+
+}  // namespace orrery::live

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "orrery/live/rank/session.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cerrno>
+#include <cmath>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "orrery/live/rank/interpose.hpp"
+
+namespace orrery::live {
+namespace {
+
+/// One of the coordinator's descriptors, opened for ourselves. Descriptors cannot be inherited: Python closes them
+/// in the children it starts.
+class Descriptor {
+ public:
+  Descriptor(pid_t owner, int number) {
+    const std::string path = "/proc/" + std::to_string(owner) + "/fd/" + std::to_string(number);
+    value_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (value_ < 0) throw std::system_error{errno, std::generic_category(), path};
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (value_ >= 0) ::close(value_);
+  }
+  [[nodiscard]] int value() const { return value_; }
+  [[nodiscard]] int release() { return std::exchange(value_, -1); }
+
+ private:
+  int value_;
+};
+
+pid_t this_thread() { return static_cast<pid_t>(::syscall(SYS_gettid)); }
+
+void pin(int core) {
+  if (core < 0) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<std::size_t>(core), &set);
+  ::sched_setaffinity(0, sizeof set, &set);  // Where it is not allowed, times are noisier, nothing else.
+}
+
+constexpr std::size_t kLedgerBuffer = std::size_t{1} << 16;
+
+std::string read_all(int descriptor) {
+  struct stat status{};
+  if (::fstat(descriptor, &status) != 0) throw std::system_error{errno, std::generic_category(), "the ledger"};
+  std::string text(static_cast<std::size_t>(status.st_size), '\0');
+  for (std::size_t got = 0; got < text.size();) {
+    const ssize_t count = ::pread(descriptor, text.data() + got, text.size() - got, static_cast<off_t>(got));
+    if (count <= 0) throw std::system_error{errno, std::generic_category(), "the ledger"};
+    got += static_cast<std::size_t>(count);
+  }
+  return text;
+}
+
+std::int64_t scaled(std::int64_t picoseconds, double scale) {
+  return scale == 1.0 ? picoseconds : std::llround(static_cast<double>(picoseconds) * scale);
+}
+
+}  // namespace
+
+Session::Session(const JoinReply& reply, pid_t coordinator, int rank, int world)
+    : arena_{Arena::open(Descriptor{coordinator, reply.arena}.value())},
+      region_{engine::ExternalRegion::open(Descriptor{coordinator, reply.region}.value())},
+      port_{region_, reply.slot},
+      heap_{arena_, reply.slot},
+      page_{arena_.page(reply.slot)},
+      rank_{rank},
+      world_{world},
+      meter_{meter_options(reply, coordinator)},
+      main_thread_{this_thread()} {
+  pin(reply.core);
+}
+
+void Session::start() {
+  port_.start();
+  publish();
+}
+
+void Session::publish() {
+  const std::int64_t clock = count_ps(port_.clock());
+  page_.clock_ps.store(clock, std::memory_order_relaxed);
+  interpose_publish(clock);
+}
+
+bool Session::is_main_thread() const { return main_thread_.load(std::memory_order_relaxed) == this_thread(); }
+
+void Session::adopt_thread() {
+  main_thread_.store(this_thread(), std::memory_order_relaxed);
+  interpose_claim();
+}
+
+MeterOptions Session::meter_options(const JoinReply& reply, pid_t coordinator) {
+  MeterOptions options;
+  options.mode = static_cast<MeterMode>(reply.compute);
+  options.fixed_ps = reply.fixed_ps;
+  if (reply.ledger_in >= 0) {
+    ledger_text_ = read_all(Descriptor{coordinator, reply.ledger_in}.value());
+    ledger_ = std::make_unique<LedgerReader>(ledger_text_);
+    options.ledger = ledger_.get();
+  }
+  if (reply.ledger_out >= 0) ledger_out_ = Descriptor{coordinator, reply.ledger_out}.release();
+  options.on_mismatch = [this](const LedgerMismatch& mismatch) {
+    abort("the program does not do what it did when the ledger was recorded: entry " +
+          std::to_string(mismatch.position) +
+          (mismatch.recorded ? " is of another kind" : " is missing, the ledger ends before it"));
+  };
+  return options;
+}
+
+void Session::abort(const std::string& reason) {
+  auto* const text = static_cast<char*>(heap_.allocate(reason.size() + 1, reason.size() + 1));
+  reason.copy(text, reason.size());
+  request(Request::kAbort, arena_.offset_of(text));
+  throw engine::PortClosed{};
+}
+
+std::int64_t Session::pass(Point point, bool is_short) {
+  const auto kind = static_cast<std::uint64_t>(point);
+  const std::int64_t host = is_short ? meter_.split(kind) : meter_.end(kind);
+  const double scale = std::bit_cast<double>(page_.compute_scale_bits.load(std::memory_order_relaxed));
+  const std::int64_t charged = scaled(host, scale);
+  port_.advance(Duration{charged});
+  ++segments_;
+  page_.compute_ps.store(page_.compute_ps.load(std::memory_order_relaxed) + charged, std::memory_order_relaxed);
+  if (ledger_out_ >= 0 && meter_.record().pending_bytes() > kLedgerBuffer) write_ledger(false);
+  publish();
+  return count_ps(port_.clock());
+}
+
+void Session::write_ledger(bool is_last) {
+  if (ledger_out_ < 0) return;
+  const std::string bytes = is_last ? meter_.record().finish() : meter_.record().take();
+  for (std::size_t written = 0; written < bytes.size();) {
+    const ssize_t count = ::write(ledger_out_, bytes.data() + written, bytes.size() - written);
+    if (count < 0 && errno != EINTR) throw std::system_error{errno, std::generic_category(), "writing the ledger"};
+    if (count > 0) written += static_cast<std::size_t>(count);
+  }
+}
+
+void Session::pause() {
+  if (pauses_++ == 0) meter_.pause();
+}
+
+void Session::resume() {
+  if (--pauses_ == 0) meter_.resume();
+}
+
+std::int64_t Session::last_clock() const { return page_.clock_ps.load(std::memory_order_relaxed); }
+
+void Session::resume_computing() { meter_.begin(); }
+
+std::int64_t Session::request(Request request, std::int64_t argument) {
+  engine::Call call;
+  call.operation = static_cast<std::uint32_t>(request);
+  call.arguments = {oldest_post_, static_cast<std::int64_t>(segments_), argument};
+  oldest_post_ = 0;
+  newest_post_ = nullptr;
+  const std::int64_t answer = port_.call(call);
+  publish();
+  return answer;
+}
+
+void Session::post(orrery_op& op) {
+  op.posted_ps = count_ps(port_.clock());
+  op.next = 0;
+  const std::int64_t offset = arena_.offset_of(&op);
+  if (newest_post_ == nullptr) {
+    oldest_post_ = offset;
+  } else {
+    newest_post_->next = offset;
+  }
+  newest_post_ = &op;
+}
+
+void Session::finish() {
+  write_ledger(true);
+  port_.finish();
+}
+
+}  // namespace orrery::live

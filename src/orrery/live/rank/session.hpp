@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The one rank that this process is: its port, its clock, its part of the arena. Behind orrery_rank.h.
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+
+#include "orrery/engine/external_port.hpp"
+#include "orrery/live/arena.hpp"
+#include "orrery/live/join.hpp"
+#include "orrery/live/rank/compute_meter.hpp"
+
+namespace orrery::live {
+
+/// What ends a segment of computing, for the meter and the ledger.
+enum class Point : std::uint64_t { kRequest = 1, kPost, kClock, kSleep, kStore, kLeave };
+
+class Session {
+ public:
+  Session(const JoinReply& reply, pid_t coordinator, int rank, int world);
+
+  /// Sleeps until the simulation begins this process.
+  void start();
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int world() const { return world_; }
+  [[nodiscard]] Arena& arena() { return arena_; }
+  [[nodiscard]] ArenaHeap& heap() { return heap_; }
+  [[nodiscard]] ComputeMeter& meter() { return meter_; }
+  [[nodiscard]] std::recursive_mutex& mutex() { return mutex_; }
+  /// Whether the calling thread is the one whose computing counts.
+  [[nodiscard]] bool is_main_thread() const;
+  /// The thread that calls is the program's from now on (it just posted or waited).
+  void adopt_thread();
+
+  /// Charges what was computed since the last point; the clock. `is_short`: the next segment begins at once.
+  std::int64_t pass(Point point, bool is_short = false);
+  /// The clock without charging: for other threads.
+  [[nodiscard]] std::int64_t last_clock() const;
+  /// The segment that follows a point begins now.
+  void resume_computing();
+
+  /// Own work, not the program's: it is not charged. They nest; on the program's thread only.
+  void pause();
+  void resume();
+  [[nodiscard]] bool is_paused() const { return pauses_ > 0; }
+
+  /// At the clock of the last point: blocks until answered.
+  std::int64_t request(Request request, std::int64_t argument);
+  void post(orrery_op& op);
+  void finish();
+
+  std::uint64_t next_handle() { return ++handles_; }
+  std::uint64_t& generation(std::uint64_t key) { return generations_[key]; }
+
+ private:
+  void publish();
+  void write_ledger(bool is_last);
+  [[noreturn]] void abort(const std::string& reason);
+  [[nodiscard]] MeterOptions meter_options(const JoinReply& reply, pid_t coordinator);
+
+  Arena arena_;
+  engine::ExternalRegion region_;
+  engine::ExternalPort port_;
+  ArenaHeap heap_;
+  RankPage& page_;
+  int rank_;
+  int world_;
+  int ledger_out_ = -1;
+  std::string ledger_text_;
+  std::unique_ptr<LedgerReader> ledger_;
+  ComputeMeter meter_;
+  int pauses_ = 0;
+  std::recursive_mutex mutex_;
+  std::atomic<pid_t> main_thread_;
+  std::int64_t oldest_post_ = 0;  // Offset; not yet announced.
+  orrery_op* newest_post_ = nullptr;
+  std::uint64_t handles_ = 0;
+  std::uint64_t segments_ = 0;
+  std::unordered_map<std::uint64_t, std::uint64_t> generations_;
+};
+
+/// Null while this process is no rank (or a child of one).
+[[nodiscard]] Session* session();
+
+}  // namespace orrery::live

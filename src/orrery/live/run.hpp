@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// `orrery run`: a torch.distributed program on a simulated cluster.
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "orrery/engine/observer.hpp"
+#include "orrery/live/rank_times.hpp"
+#include "orrery/timeline/manifest.hpp"
+
+namespace orrery::live {
+
+struct Progress {
+  Time now{};
+  std::uint32_t ranks = 0;
+  std::uint32_t computing = 0;
+  std::uint32_t communicating = 0;
+  std::uint32_t done = 0;
+};
+
+struct RunOptions {
+  std::string cluster;
+  std::string network = "flow";
+  std::string algorithm;                ///< "" = what the cluster's library would choose.
+  std::optional<std::int64_t> ranks;    ///< None: the program starts its own.
+  std::vector<std::string> program;     ///< The script, or -m and a module, and its arguments.
+  std::string compute = "measured";
+  std::int64_t jobs = 1;
+  std::string faults;                   ///< A file, or "".
+  std::string output;                   ///< Folder for the results, or "".
+  std::uint64_t seed = 0;
+  bool is_fresh = false;                ///< Separate interpreters instead of forks of one.
+  bool tags_output = false;
+  bool output_to_stderr = false;        ///< The ranks' standard output goes to ours for errors.
+  std::string python;                   ///< The interpreter.
+  std::string package;                  ///< Folder of the Python package.
+  std::string catalog;
+  std::vector<std::string> command;     ///< As typed, for the manifest.
+  std::string option_prefix;            ///< "--" for messages about options.
+  std::function<bool()> wants_stop;
+  std::function<void(const std::string&)> say;
+  std::function<void(const Progress&)> progress;
+};
+
+struct RankResult {
+  RankTimes times;
+  std::string device;
+  std::string node;
+  std::int64_t memory_bytes = 0;
+};
+
+struct OperationTotal {
+  std::string name;
+  std::uint64_t calls = 0;      ///< Of all ranks.
+  std::int64_t bytes = 0;
+  Duration time{};              ///< From when all parties were there, summed over ranks.
+  Duration waiting{};           ///< Before that.
+};
+
+struct RunResult {
+  std::int64_t total_ps = 0;
+  std::vector<RankResult> ranks;
+  std::vector<OperationTotal> operations;  ///< By time, largest first.
+  std::int64_t wire_bytes = 0;
+  std::string cluster;
+  std::string network;
+  std::string algorithm;
+  std::string compute;
+  double wall_seconds = 0;
+  std::int64_t memory_bytes = 0;           ///< Peak of all ranks together, shared pages once.
+  std::vector<std::string> notes;
+  timeline::Manifest manifest;
+  int program_status = 0;
+  bool has_joined = true;                  ///< False: the program never called init_process_group.
+};
+
+[[nodiscard]] RunResult run(const RunOptions& options);
+[[nodiscard]] std::string to_json(const RunResult& result);
+
+}  // namespace orrery::live

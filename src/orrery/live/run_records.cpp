@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "orrery/live/run_records.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "orrery/base/error.hpp"
+#include "orrery/base/output_file.hpp"
+#include "orrery/live/compute_choice.hpp"
+#include "orrery/timeline/timeline_file.hpp"
+
+namespace orrery::live {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+[[noreturn]] void fail(const std::string& folder, const std::string& why) {
+  throw InputError{fmt::format("{}: {}", folder, why)};
+}
+
+void write_text(const std::string& path, std::string_view text) {
+  OutputFile file{path};
+  file.write(text);
+  file.commit();
+}
+
+/// The whole of an anonymous file.
+std::string contents(int descriptor) {
+  struct stat status{};
+  if (::fstat(descriptor, &status) != 0) return {};
+  std::string text(static_cast<std::size_t>(status.st_size), '\0');
+  std::size_t got = 0;
+  while (got < text.size()) {
+    const ssize_t count = ::pread(descriptor, text.data() + got, text.size() - got, static_cast<off_t>(got));
+    if (count <= 0) break;
+    got += static_cast<std::size_t>(count);
+  }
+  text.resize(got);
+  return text;
+}
+
+Json ranks_json(const RunResult& result) {
+  Json ranks = Json::array();
+  for (std::size_t i = 0; i < result.ranks.size(); ++i) {
+    const RankResult& rank = result.ranks[i];
+    const RankTimes& times = rank.times;
+    Json one{{"rank", i},
+             {"node", rank.node},
+             {"device", rank.device},
+             {"finish_ps", times.finish == kTimeMax ? Json{nullptr} : Json{count_ps(times.finish)}},
+             {"compute_ps", count_ps(times.compute)},
+             {"communication_ps", count_ps(times.communication)},
+             {"waiting_ps", count_ps(times.waiting)},
+             {"sleeping_ps", count_ps(times.sleeping)},
+             {"bytes", times.bytes},
+             {"operations", times.operations},
+             {"exit_status", times.status},
+             {"crashed", times.has_crashed}};
+    ranks.push_back(std::move(one));
+  }
+  return ranks;
+}
+
+Json operations_json(const RunResult& result) {
+  Json operations = Json::array();
+  for (const OperationTotal& total : result.operations) {
+    operations.push_back({{"name", total.name},
+                          {"calls", total.calls},
+                          {"bytes", total.bytes},
+                          {"time_ps", count_ps(total.time)},
+                          {"waiting_ps", count_ps(total.waiting)}});
+  }
+  return operations;
+}
+
+}  // namespace
+
+void check_output_folder(const std::string& folder) {
+  if (folder.empty()) return;
+  std::error_code problem;
+  if (fs::exists(folder, problem)) {
+    if (!fs::is_directory(folder, problem)) fail(folder, "is a file; expected a folder for the results");
+    if (!fs::is_empty(folder, problem)) fail(folder, "has something in it; results never overwrite, name another");
+    if (::access(folder.c_str(), W_OK) != 0) fail(folder, "cannot be written to");
+    return;
+  }
+  // Try, so that a mistake is found before the run, and leave nothing.
+  if (!fs::create_directory(folder, problem)) fail(folder, fmt::format("cannot be made: {}", problem.message()));
+  fs::remove(folder, problem);
+}
+
+RunRecords::RunRecords(const RunOptions& options, std::size_t world) : folder_{options.output}, world_{world} {
+  if (folder_.empty()) return;
+  recorder_ = std::make_unique<timeline::Recorder>();
+  events_ = "rank,operation,group,sequence,peer,bytes,posted_ps,began_ps,done_ps,failed,where\n";
+}
+
+void RunRecords::add(const OperationRecord& record) {
+  if (folder_.empty()) return;
+  events_ += fmt::format("{},{},{},{},{},{},{},{},{},{},\"{}\"\n", record.rank, record.name, record.group,
+                         record.sequence, record.peer, record.bytes, count_ps(record.posted),
+                         count_ps(record.began), count_ps(record.done), record.has_failed ? 1 : 0, record.where);
+}
+
+void RunRecords::write(const RunResult& result, const std::function<int(std::size_t)>& ledger) const {
+  if (folder_.empty()) return;
+  // Under another name first: a folder that is there is whole.
+  const std::string temporary = fmt::format("{}.{}.tmp", folder_, ::getpid());
+  std::error_code problem;
+  fs::create_directory(temporary, problem);
+  if (problem) fail(temporary, fmt::format("cannot be made: {}", problem.message()));
+  try {
+    fs::create_directory(temporary + "/ledger");
+    for (std::size_t rank = 0; rank < world_; ++rank) {
+      write_text(ledger_path(temporary + "/ledger", rank), contents(ledger(rank)));
+    }
+    write_text(temporary + "/result.json", to_json(result));
+    write_text(temporary + "/events.csv", timeline::to_comment_lines(result.manifest) + events_);
+    write_text(temporary + "/manifest.json", timeline::to_json(result.manifest).dump(2) + "\n");
+    timeline::write_timeline(*recorder_, result.manifest, temporary + "/timeline.json.gz");
+    fs::remove(folder_, problem);  // An empty one may stand there.
+    fs::rename(temporary, folder_);
+  } catch (const fs::filesystem_error& error) {
+    fs::remove_all(temporary, problem);
+    fail(folder_, error.code().message());
+  } catch (...) {
+    fs::remove_all(temporary, problem);
+    throw;
+  }
+}
+
+std::string to_json(const RunResult& result) {
+  // Nothing of this hour or machine: the same run gives the same bytes.
+  const Json json{{"total_ps", result.total_ps},
+                  {"cluster", result.cluster},
+                  {"network", result.network},
+                  {"algorithm", result.algorithm},
+                  {"compute", result.compute},
+                  {"wire_bytes", result.wire_bytes},
+                  {"ranks", ranks_json(result)},
+                  {"operations", operations_json(result)},
+                  {"notes", result.notes},
+                  {"manifest", timeline::to_json(result.manifest)}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace orrery::live

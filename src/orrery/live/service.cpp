@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "orrery/live/service.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "orrery/base/text.hpp"
+#include "orrery/live/operation_text.hpp"
+#include "orrery/live/parts.hpp"
+
+namespace orrery::live {
+namespace {
+
+constexpr int kEventBits = 2;
+constexpr std::size_t kMostRanks = std::size_t{1} << 20;
+
+std::string rank_name(std::uint32_t rank) { return fmt::format("rank {}", rank); }
+
+}  // namespace
+
+LiveService::LiveService(Setup setup)
+    : setup_{std::move(setup)},
+      heap_{setup_.arena, setup_.world},
+      collectives_{{.engine = setup_.engine,
+                    .network = setup_.network,
+                    .router = setup_.router,
+                    .cluster = setup_.cluster,
+                    .arena = setup_.arena,
+                    .heap = heap_,
+                    .listener = *this,
+                    .algorithm = setup_.algorithm,
+                    .fallback = setup_.fallback,
+                    .catalog = setup_.catalog}},
+      messages_{setup_.engine, setup_.network, setup_.router, setup_.cluster, setup_.arena, *this},
+      stores_{[this](std::uint32_t rank, const KeyStores::Parts& reply) {
+        auto& request = setup_.arena.get<StoreRequest>(ranks_[rank].store_request);
+        std::size_t bytes = sizeof(std::uint64_t);
+        for (const std::string& part : reply) bytes += part_bytes(part.size());
+        auto* const memory = static_cast<std::byte*>(heap_.allocate(bytes, sizeof(std::uint64_t)));
+        *reinterpret_cast<std::uint64_t*>(memory) = reply.size();
+        PartWriter writer{memory + sizeof(std::uint64_t)};
+        for (const std::string& part : reply) writer.add(part);
+        request.reply = setup_.arena.offset_of(memory);
+        answer(rank, 0);
+      }},
+      ranks_(setup_.world) {
+  for (std::uint32_t rank = 0; rank < setup_.world; ++rank) {
+    ranks_[rank].origin = setup_.engine.add_origin(fmt::format("posts of rank {}", rank));
+    const double scale = setup_.cluster.devices[setup_.cluster.device_of_rank[rank]].compute_scale;
+    setup_.arena.page(rank).compute_scale_bits.store(std::bit_cast<std::uint64_t>(scale));
+  }
+}
+
+LiveService::~LiveService() = default;
+
+orrery_op& LiveService::operation(std::int64_t offset, std::uint32_t rank) const {
+  // The program owns this memory: a wild pointer of its must not become one of ours.
+  if (!setup_.arena.holds(offset, sizeof(orrery_op)) ||
+      static_cast<std::uint64_t>(offset) / kArenaPart != rank) {
+    throw SimulationError{fmt::format("{} wrote nonsense into the memory it shares with us", rank_name(rank))};
+  }
+  return setup_.arena.get<orrery_op>(offset);
+}
+
+void LiveService::schedule(Time at, Event event, std::uint64_t payload, std::uint32_t rank) {
+  // Posts come before the request they came with.
+  const engine::Phase phase = event == Event::kPost ? engine::Phase::kDelivery : engine::Phase::kWake;
+  setup_.engine.schedule(at, phase, ranks_[rank].origin, *this,
+                         (payload << kEventBits) | static_cast<std::uint64_t>(event));
+}
+
+void LiveService::announce(engine::ProcessId process, const engine::Call& call) {
+  const std::uint32_t rank = process.value();
+  for (std::int64_t offset = call.arguments[0]; offset != 0;) {
+    const orrery_op& op = operation(offset, rank);
+    const std::uint64_t number = next_post_++;
+    posts_.emplace(number, Post{rank, offset});
+    schedule(Time{Duration{op.posted_ps}}, Event::kPost, number, rank);
+    offset = op.next;
+  }
+}
+
+void LiveService::on_event(std::uint64_t payload) {
+  const auto event = static_cast<Event>(payload & ((1U << kEventBits) - 1));
+  const std::uint64_t value = payload >> kEventBits;
+  switch (event) {
+    case Event::kPost:
+    case Event::kOperationTimeout: {
+      const auto found = posts_.find(value);
+      const Post what = found->second;
+      posts_.erase(found);
+      if (ranks_[what.rank].waits == Waits::kOver) return;  // It crashed.
+      if (event == Event::kPost) return post(what.rank, what.offset);
+      return time_out_operation(what.rank, what.offset);
+    }
+    case Event::kWake: {
+      const auto rank = static_cast<std::uint32_t>(value);
+      if (ranks_[rank].waits == Waits::kSleep) answer(rank, 0);
+      return;
+    }
+    case Event::kTimeout: {
+      const auto rank = static_cast<std::uint32_t>(value % kMostRanks);
+      Rank& waiter = ranks_[rank];
+      if (waiter.turn != value / kMostRanks) return;
+      if (waiter.waits == Waits::kStore) stores_.withdraw(rank);
+      if (waiter.waits == Waits::kStore || waiter.waits == Waits::kOperation) answer(rank, kTimedOut);
+      return;
+    }
+  }
+}
+
+void LiveService::post(std::uint32_t rank, std::int64_t offset) {
+  orrery_op& op = operation(offset, rank);
+  if (op.kind == ORRERY_NEW_GROUP) return new_group(op);
+  if (op.kind == ORRERY_END_GROUP) return ArenaHeap::release(&op);
+  Group& group = group_of(rank, op);
+  Rank& poster = ranks_[rank];
+  ++poster.times.operations;
+  poster.times.bytes += op.payload_bytes;
+  poster.open.emplace(op.handle, offset);
+  const bool is_monitored = op.kind == ORRERY_MONITORED_BARRIER;
+  if (op.timeout_ps > 0 && (setup_.is_faulty || is_monitored)) {
+    const std::uint64_t number = next_post_++;
+    posts_.emplace(number, Post{rank, offset});
+    schedule(saturating_add(setup_.engine.now(), Duration{op.timeout_ps}), Event::kOperationTimeout, number, rank);
+  }
+  switch (op.kind) {
+    case ORRERY_SEND:
+      return messages_.send(group, rank, op);
+    case ORRERY_RECEIVE:
+      return messages_.receive(group, rank, op);
+    default:
+      return collectives_.arrive(group, rank, op);
+  }
+}
+
+void LiveService::new_group(orrery_op& op) {
+  std::unique_ptr<Group>& group = groups_[op.group];
+  if (!group) {
+    group = std::make_unique<Group>();
+    group->name = op.name;
+    const auto count = static_cast<std::size_t>(op.payload_bytes) / sizeof(std::int32_t);
+    const auto* const ranks = reinterpret_cast<const std::int32_t*>(
+        reinterpret_cast<const std::byte*>(&op + 1) + op.size_count * sizeof(std::int64_t));
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto rank = static_cast<std::uint32_t>(ranks[i]);
+      if (rank >= setup_.world) {
+        throw SimulationError{fmt::format("group '{}' has rank {}, but the world has {} ranks", op.name, ranks[i],
+                                          setup_.world)};
+      }
+      group->member_of.emplace(rank, static_cast<std::uint32_t>(i));
+      group->ranks.push_back(rank);
+      group->nodes.push_back(setup_.cluster.ranks[rank]);
+      group->names.push_back(rank_name(rank));
+    }
+  }
+  ArenaHeap::release(&op);
+}
+
+Group& LiveService::group_of(std::uint32_t rank, const orrery_op& op) {
+  const auto found = groups_.find(op.group);
+  if (found == groups_.end() || !found->second->member_of.contains(rank) ||
+      op.peer >= static_cast<std::int32_t>(found->second->size())) {
+    throw SimulationError{fmt::format("{}: {} in a group that it is no member of", rank_name(rank), op.name)};
+  }
+  return *found->second;
+}
+
+void LiveService::handle(engine::ProcessId process, const engine::Call& call) {
+  const std::uint32_t rank = process.value();
+  Rank& asker = ranks_[rank];
+  const Time now = setup_.engine.now();
+  ++asker.turn;
+  asker.asked = now;
+  asker.times.compute += now - asker.resumed;
+  if (engine::Observer* observer = setup_.engine.observer(); observer != nullptr && now > asker.resumed) {
+    observer->span(observer->track("ranks", rank_name(rank)), "compute", asker.resumed, now, "");
+  }
+  switch (static_cast<Request>(call.operation)) {
+    case Request::kFlush:
+      return answer(rank, 0);
+    case Request::kWait:
+      return wait(rank, call.arguments[2]);
+    case Request::kTest: {
+      asker.handles.assign(1, static_cast<std::uint64_t>(call.arguments[2]));
+      const bool is_over = first_ended(asker) >= 0;
+      return answer(rank, is_over ? 1 : 0);
+    }
+    case Request::kSleep:
+      asker.waits = Waits::kSleep;
+      return schedule(saturating_add(now, Duration{std::max<std::int64_t>(0, call.arguments[2])}), Event::kWake,
+                      rank, rank);
+    case Request::kStore:
+      return ask_store(rank, call.arguments[2]);
+    case Request::kExit:
+      return exit(rank, call.arguments[2]);
+    case Request::kAbort:
+      throw SimulationError{fmt::format("{}: {}", rank_name(rank), reinterpret_cast<const char*>(setup_.arena.at(call.arguments[2])))};
+  }
+  throw SimulationError{fmt::format("{} asks for something unknown ({})", rank_name(rank), call.operation)};
+}
+
+void LiveService::wait(std::uint32_t rank, std::int64_t offset) {
+  Rank& waiter = ranks_[rank];
+  if (!setup_.arena.holds(offset, sizeof(WaitSet))) {
+    throw SimulationError{fmt::format("{} wrote nonsense into the memory it shares with us", rank_name(rank))};
+  }
+  const auto& set = setup_.arena.get<WaitSet>(offset);
+  waiter.handles.assign(set.handles, set.handles + set.count);
+  waiter.waits = Waits::kOperation;
+  if (const std::int64_t index = first_ended(waiter); index >= 0) return answer(rank, index);
+  if (set.timeout_ps > 0) {
+    schedule(saturating_add(setup_.engine.now(), Duration{set.timeout_ps}), Event::kTimeout,
+             waiter.turn * kMostRanks + rank, rank);
+  }
+}
+
+void LiveService::ask_store(std::uint32_t rank, std::int64_t offset) {
+  Rank& asker = ranks_[rank];
+  if (!setup_.arena.holds(offset, sizeof(StoreRequest))) return answer(rank, kFailed);
+  const auto& request = setup_.arena.get<StoreRequest>(offset);
+  asker.waits = Waits::kStore;
+  asker.store_request = offset;
+  KeyStores::Parts parts;
+  PartReader reader{reinterpret_cast<const std::byte*>(&request + 1), request.bytes};
+  for (std::uint32_t i = 0; i < request.parts; ++i) parts.emplace_back(reader.next());
+  const std::uint64_t turn = asker.turn;
+  const std::int64_t timeout = request.timeout_ps;
+  if (!stores_.ask(rank, request.operation, parts)) return answer(rank, kFailed);
+  if (timeout > 0 && asker.waits == Waits::kStore && asker.turn == turn) {
+    schedule(saturating_add(setup_.engine.now(), Duration{timeout}), Event::kTimeout, turn * kMostRanks + rank,
+             rank);
+  }
+}
+
+void LiveService::exit(std::uint32_t rank, std::int64_t status) {
+  ranks_[rank].times.status = status;
+  if (status != 0 && !setup_.is_faulty) {
+    throw SimulationError{fmt::format("{} ended with exit status {} at {}", rank_name(rank), status,
+                                      orrery::to_text(setup_.engine.now().time_since_epoch()))};
+  }
+  answer(rank, 0);
+}
+
+void LiveService::finished(engine::ProcessId process) {
+  Rank& rank = ranks_[process.index()];
+  rank.times.finish = setup_.engine.now();
+  rank.waits = Waits::kOver;
+}
+
+std::int64_t LiveService::first_ended(const Rank& rank) const {
+  std::int64_t first = -1;
+  for (std::size_t i = 0; i < rank.handles.size(); ++i) {
+    const std::uint64_t handle = rank.handles[i];
+    // Neither open nor freshly ended: the program was told before.
+    if (!rank.open.contains(handle) && !rank.ended.contains(handle)) return static_cast<std::int64_t>(i);
+  }
+  // Oldest ending first: `endings` is in order of time.
+  for (const Ending& ending : rank.endings) {
+    const std::uint64_t handle = setup_.arena.get<orrery_op>(ending.operation).handle;
+    const auto found = std::ranges::find(rank.handles, handle);
+    if (found != rank.handles.end()) return found - rank.handles.begin();
+  }
+  return first;
+}
+
+void LiveService::answer(std::uint32_t rank, std::int64_t value) {
+  Rank& asker = ranks_[rank];
+  const Time now = setup_.engine.now();
+  const Duration blocked = now - asker.asked;
+  if (asker.waits == Waits::kSleep) {
+    asker.times.sleeping += blocked;
+  } else if (asker.waits == Waits::kStore) {
+    asker.times.waiting += blocked;
+  } else if (asker.waits == Waits::kOperation) {
+    // Until all parties were there it waited; then it communicated.
+    Time began = now;
+    std::string_view name = "wait";
+    if (value >= 0) {
+      const auto found = asker.ended.find(asker.handles[static_cast<std::size_t>(value)]);
+      if (found != asker.ended.end()) began = std::clamp(found->second, asker.asked, now);
+    }
+    asker.times.waiting += began - asker.asked;
+    asker.times.communication += now - began;
+    if (engine::Observer* observer = setup_.engine.observer(); observer != nullptr && blocked > Duration{}) {
+      observer->span(observer->track("ranks", rank_name(rank)), name, asker.asked, now, "");
+    }
+  }
+  // Only now does the program see what has ended: it must not depend on how fast it looks.
+  for (const Ending& ending : asker.endings) {
+    orrery_op& op = setup_.arena.get<orrery_op>(ending.operation);
+    op.table = ending.table;
+    op.match = ending.match;
+    op.source = ending.source;
+    op.failed = ending.reason.empty() ? 0 : 1;
+    ending.reason.copy(op.reason, sizeof op.reason - 1);
+    if (op.done_ps < 0) op.done_ps = count_ps(now);
+  }
+  asker.endings.clear();
+  asker.ended.clear();
+  asker.waits = Waits::kNothing;
+  asker.resumed = now;
+  host_->answer(engine::ProcessId{rank}, value);
+}
+
+void LiveService::on_ended(std::uint32_t rank, Ending ending) {
+  Rank& owner = ranks_[rank];
+  orrery_op& op = setup_.arena.get<orrery_op>(ending.operation);
+  if (owner.waits == Waits::kOver) return;
+  owner.open.erase(op.handle);
+  if (setup_.record) {
+    const Group& group = *groups_.at(op.group);
+    OperationRecord record;
+    record.rank = rank;
+    record.name = op.name;
+    record.group = group.name;
+    record.sequence = op.sequence;
+    const std::int32_t peer = op.kind == ORRERY_RECEIVE ? ending.source : op.peer;
+    if (peer >= 0) record.peer = static_cast<std::int32_t>(group.ranks[static_cast<std::size_t>(peer)]);
+    record.bytes = total_bytes(op);
+    record.posted = Time{Duration{op.posted_ps}};
+    record.began = std::max(ending.began, record.posted);
+    record.done = setup_.engine.now();
+    record.has_failed = !ending.reason.empty();
+    record.where = op.where;
+    setup_.record(record);
+  }
+  owner.ended.emplace(op.handle, ending.began);
+  owner.endings.push_back(std::move(ending));
+  if (owner.waits != Waits::kOperation) return;
+  const auto found = std::ranges::find(owner.handles, op.handle);
+  if (found != owner.handles.end()) answer(rank, found - owner.handles.begin());
+}
+
+void LiveService::time_out_operation(std::uint32_t rank, std::int64_t offset) {
+  // Its memory may serve another operation by now; the one that is open here is what counts.
+  orrery_op& op = operation(offset, rank);
+  Rank& owner = ranks_[rank];
+  const auto found = owner.open.find(op.handle);
+  if (found == owner.open.end() || found->second != offset) return;
+  const Time due = saturating_add(Time{Duration{op.posted_ps}}, Duration{op.timeout_ps});
+  if (due > setup_.engine.now()) return;
+  Group& group = group_of(rank, op);
+  const std::string limit = orrery::to_text(Duration{op.timeout_ps});
+  if (op.kind == ORRERY_SEND || op.kind == ORRERY_RECEIVE) {
+    messages_.fail(group, rank, op, fmt::format("Timed out waiting {} for {}", limit, to_text(op, group)));
+    return;
+  }
+  std::vector<std::string> names;
+  for (const std::uint32_t missing : collectives_.missing(group, op)) names.push_back(std::to_string(missing));
+  std::string reason = fmt::format("Timed out waiting {} for {}", limit, to_text(op, group));
+  if (op.kind == ORRERY_MONITORED_BARRIER) {
+    reason = fmt::format("Rank{} {} failed to pass monitoredBarrier in {} ms", names.size() == 1 ? "" : "s",
+                         join(names, ", "), op.timeout_ps / 1'000'000'000);
+  } else if (!names.empty()) {
+    reason += fmt::format("; not there: rank {}", join(names, ", "));
+  }
+  collectives_.fail(group, rank, op, reason);
+}
+
+void LiveService::crash(std::uint32_t rank) {
+  Rank& gone = ranks_[rank];
+  if (gone.waits == Waits::kOver) return;
+  gone.waits = Waits::kOver;
+  gone.times.has_crashed = true;
+  gone.times.finish = setup_.engine.now();
+  stores_.withdraw(rank);
+  host_->drop(engine::ProcessId{rank});
+}
+
+const char* LiveService::state(std::uint32_t rank) const {
+  switch (ranks_[rank].waits) {
+    case Waits::kNothing:
+      return "computing";
+    case Waits::kOperation:
+      return "communicating";
+    case Waits::kSleep:
+      return "sleeping";
+    case Waits::kStore:
+      return "in the store";
+    case Waits::kOver:
+      return "done";
+  }
+  return "";
+}
+
+void LiveService::describe(engine::ProcessId process, engine::Blocked& blocked) const {
+  const Rank& rank = ranks_[process.index()];
+  if (rank.waits == Waits::kStore) {
+    blocked.what = stores_.describe(process.value());
+    return;
+  }
+  std::vector<std::string> texts;
+  std::vector<std::string> parties;
+  for (const std::uint64_t handle : rank.handles) {
+    const auto found = rank.open.find(handle);
+    if (found == rank.open.end()) continue;
+    const orrery_op& op = setup_.arena.get<orrery_op>(found->second);
+    const Group& group = *groups_.at(op.group);
+    texts.push_back(to_text(op, group));
+    if (op.kind == ORRERY_SEND || op.kind == ORRERY_RECEIVE) {
+      if (op.peer >= 0) parties.push_back(group.names[static_cast<std::size_t>(op.peer)]);
+      continue;
+    }
+    for (const std::uint32_t missing : collectives_.missing(group, op)) parties.push_back(rank_name(missing));
+  }
+  blocked.what = join(texts, " or ");
+  if (!parties.empty()) blocked.what += "; not there: " + join(parties, ", ");
+  blocked.waits_on = std::move(parties);
+}
+
+}  // namespace orrery::live

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// What the requests of ranks mean: operations, waiting, sleeping, the store, the end. One per run.
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "orrery/engine/process_host.hpp"
+#include "orrery/live/collectives.hpp"
+#include "orrery/live/key_store.hpp"
+#include "orrery/live/messages.hpp"
+#include "orrery/live/rank_times.hpp"
+
+namespace orrery::live {
+
+class LiveService final : public Pinned, public engine::Service, engine::Handler, EndListener {
+ public:
+  struct Setup {
+    engine::Engine& engine;
+    network::NetworkModel& network;
+    topology::Router& router;
+    const topology::Cluster& cluster;
+    Arena& arena;
+    std::uint32_t world = 0;
+    std::string algorithm;
+    std::string fallback;
+    std::string catalog;
+    /// Whether ranks may fail: then operations end with an error after their group's timeout, and the others go on.
+    /// Without, a wait without end is a mistake of the program, and is reported as one at once.
+    bool is_faulty = false;
+    std::function<void(const OperationRecord&)> record{};  ///< Told of every operation that ended.
+  };
+  explicit LiveService(Setup setup);
+  ~LiveService();
+  /// Before the run.
+  void attach(engine::ProcessHost& host) { host_ = &host; }
+
+  /// The rank is no more, from now on (a fault).
+  void crash(std::uint32_t rank);
+  [[nodiscard]] const RankTimes& times(std::uint32_t rank) const { return ranks_[rank].times; }
+  [[nodiscard]] const char* state(std::uint32_t rank) const;
+  [[nodiscard]] std::int64_t wire_bytes() const { return collectives_.wire_bytes() + messages_.bytes(); }
+
+ private:
+  enum class Waits : std::uint8_t { kNothing, kOperation, kSleep, kStore, kOver };
+  struct Rank {
+    engine::OriginId origin;
+    RankTimes times;
+    Waits waits = Waits::kNothing;
+    std::uint64_t turn = 0;               // Counts requests: a timeout of an earlier one means nothing.
+    Time asked{};
+    Time resumed{};
+    std::vector<std::uint64_t> handles;   // It waits for one of these.
+    std::int64_t store_request = 0;
+    std::unordered_map<std::uint64_t, std::int64_t> open;  // Posted, not ended: handle to offset.
+    std::unordered_map<std::uint64_t, Time> ended;         // Not told of yet: handle to when it began.
+    std::vector<Ending> endings;                           // Of those.
+  };
+  /// What an event is about.
+  struct Post {
+    std::uint32_t rank;
+    std::int64_t offset;
+  };
+  enum class Event : std::uint64_t { kPost, kWake, kTimeout, kOperationTimeout };
+
+  void announce(engine::ProcessId process, const engine::Call& call) override;
+  void handle(engine::ProcessId process, const engine::Call& call) override;
+  void finished(engine::ProcessId process) override;
+  void describe(engine::ProcessId process, engine::Blocked& blocked) const override;
+  void on_event(std::uint64_t payload) override;
+  void on_ended(std::uint32_t rank, Ending ending) override;
+
+  void post(std::uint32_t rank, std::int64_t offset);
+  void new_group(orrery_op& op);
+  Group& group_of(std::uint32_t rank, const orrery_op& op);
+  void wait(std::uint32_t rank, std::int64_t offset);
+  void ask_store(std::uint32_t rank, std::int64_t offset);
+  void exit(std::uint32_t rank, std::int64_t status);
+  /// Index of the operation among `handles` that ended first, or -1.
+  [[nodiscard]] std::int64_t first_ended(const Rank& rank) const;
+  void answer(std::uint32_t rank, std::int64_t value);
+  void time_out_operation(std::uint32_t rank, std::int64_t offset);
+  void schedule(Time at, Event event, std::uint64_t payload, std::uint32_t rank);
+  [[nodiscard]] orrery_op& operation(std::int64_t offset, std::uint32_t rank) const;
+
+  Setup setup_;
+  ArenaHeap heap_;
+  Collectives collectives_;
+  Messages messages_;
+  KeyStores stores_;
+  engine::ProcessHost* host_ = nullptr;
+  std::vector<Rank> ranks_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<Group>> groups_;
+  std::unordered_map<std::uint64_t, std::uint32_t> group_members_;  // Posts of NEW_GROUP seen, for freeing.
+  std::unordered_map<std::uint64_t, Post> posts_;                   // By event number.
+  std::uint64_t next_post_ = 0;
+};
+
+}  // namespace orrery::live
