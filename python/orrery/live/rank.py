@@ -35,6 +35,17 @@ def set_environment(rank: int, ranks: int) -> None:
     os.environ.setdefault("MASTER_PORT", MASTER_PORT)
 
 
+def redirect_output(rank: int) -> None:
+    """To this rank's own pipes, where the coordinator wants to tell the ranks' lines apart."""
+    ends = [int(end) for end in os.environ.pop("ORRERY_OUTPUTS", "").split(",") if end]
+    if not ends:
+        return
+    os.dup2(ends[2 * rank], 1)
+    os.dup2(ends[2 * rank + 1], 2)
+    for end in ends:
+        os.close(end)
+
+
 def reseed() -> None:
     """A fork has its parent's random state; a new interpreter would have a fresh one."""
     random.seed()

@@ -63,7 +63,7 @@ Children::~Children() {
 }
 
 pid_t Children::start(const std::vector<std::string>& words, const std::vector<std::string>& environment,
-                      const std::vector<int>& kept) {
+                      const std::vector<int>& kept, int output) {
   const std::vector<char*> arguments = pointers(words);
   const std::vector<char*> variables = pointers(environment);
   int problem[2];
@@ -73,6 +73,7 @@ pid_t Children::start(const std::vector<std::string>& words, const std::vector<s
     ::setpgid(0, 0);
     const int null = ::open("/dev/null", O_RDONLY);
     ::dup2(null, 0);
+    ::dup2(output, 1);
     for (const int descriptor : kept) ::fcntl(descriptor, F_SETFD, 0);
     ::signal(SIGPIPE, SIG_DFL);
     ::signal(SIGINT, SIG_DFL);

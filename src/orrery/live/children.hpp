@@ -35,9 +35,9 @@ class Children : Pinned {
   ~Children();
 
   /// Starts a program in a new process group, which its descendants share. Descriptors of `kept` stay open in it;
-  /// standard input is empty. InputError when it cannot be started.
+  /// standard input is empty, standard output is `output`. InputError when it cannot be started.
   pid_t start(const std::vector<std::string>& words, const std::vector<std::string>& environment,
-              const std::vector<int>& kept);
+              const std::vector<int>& kept, int output);
   /// Waits for all to leave by themselves; kills those that are left after `grace`. True when none had to be.
   bool finish(std::chrono::milliseconds grace);
   void kill_all() const;

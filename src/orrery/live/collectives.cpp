@@ -139,7 +139,7 @@ class Collectives::Instance final : public Pinned, CollectiveRun::Listener {
     }
     return true;
   }
-  [[nodiscard]] const CollectiveRun* run() const { return run_.get(); }
+  [[nodiscard]] std::int64_t wire_bytes() const { return run_ ? run_->wire_bytes().count() : 0; }
 
  private:
   CollectiveRequest all_to_all_request() const {
@@ -241,12 +241,16 @@ void Collectives::ended(Instance& instance, std::uint32_t member) {
 
 void Collectives::retire() {
   while (!over_.empty() && over_.front()->is_idle()) {
-    if (const CollectiveRun* run = over_.front()->run(); run != nullptr) {
-      wire_bytes_ += run->wire_bytes().count();
-      messages_ += run->messages();
-    }
+    wire_bytes_ += over_.front()->wire_bytes();
     over_.pop_front();
   }
+}
+
+std::int64_t Collectives::wire_bytes() const {
+  std::int64_t bytes = wire_bytes_;
+  for (const auto& instance : over_) bytes += instance->wire_bytes();
+  for (const auto& [key, instance] : open_) bytes += instance->wire_bytes();
+  return bytes;
 }
 
 std::vector<collectives::Choice> Collectives::choose(const CollectiveRequest& request,

@@ -38,8 +38,8 @@ class Collectives : Pinned {
   void fail(Group& group, std::uint32_t rank, orrery_op& op, const std::string& reason);
   /// Global ranks that have not called the collective of `op` yet.
   [[nodiscard]] std::vector<std::uint32_t> missing(const Group& group, const orrery_op& op) const;
-  [[nodiscard]] std::int64_t wire_bytes() const { return wire_bytes_; }
-  [[nodiscard]] std::uint64_t messages() const { return messages_; }
+  /// Bytes handed to the network so far.
+  [[nodiscard]] std::int64_t wire_bytes() const;
 
  private:
   struct Plan {
@@ -62,8 +62,7 @@ class Collectives : Pinned {
   std::map<Key, std::unique_ptr<Instance>> open_;
   std::deque<std::unique_ptr<Instance>> over_;  // Every member has ended; switches may still be busy.
   std::map<std::string, std::shared_ptr<const Plan>> plans_;
-  std::int64_t wire_bytes_ = 0;
-  std::uint64_t messages_ = 0;
+  std::int64_t wire_bytes_ = 0;  // Of runs that are gone.
 };
 
 }  // namespace orrery::live

@@ -81,8 +81,8 @@ bool Gathering::is_complete() const { return world_ > 0 && static_cast<int>(memb
 std::vector<Gathering::Member> Gathering::wait(const Options& options) {
   if (launcher_ >= 0) ::close(std::exchange(launcher_, -1));  // It has its own by now.
   world_ = options.world.value_or(0);
-  const auto began = std::chrono::steady_clock::now();
-  auto next_word = began + std::chrono::seconds{10};
+  constexpr auto kPatience = std::chrono::seconds{10};
+  auto next_word = std::chrono::steady_clock::now() + kPatience;
   while (!is_complete()) {
     pollfd polled[3]{{.fd = listener_, .events = POLLIN, .revents = 0},
                      {.fd = wake_, .events = POLLIN, .revents = 0},
@@ -90,7 +90,10 @@ std::vector<Gathering::Member> Gathering::wait(const Options& options) {
     ::poll(polled, control_ >= 0 ? 3 : 2, kTick);
     if (options.wants_stop && options.wants_stop()) throw engine::Interrupted{};
     if (polled[2].revents != 0) read_launcher();
-    if (polled[0].revents != 0) accept_one(options);
+    if (polled[0].revents != 0) {
+      accept_one(options);
+      next_word = std::chrono::steady_clock::now() + kPatience;
+    }
     if (polled[1].revents != 0) {
       eventfd_t ignored = 0;
       ::eventfd_read(wake_, &ignored);
@@ -101,7 +104,7 @@ std::vector<Gathering::Member> Gathering::wait(const Options& options) {
       if (root_end_ && members_.empty() && !options.world) return {};
     }
     if (std::chrono::steady_clock::now() > next_word && world_ > 0 && !members_.empty() && options.say) {
-      next_word += std::chrono::seconds{30};
+      next_word += 3 * kPatience;
       options.say(missing_text());
     }
   }

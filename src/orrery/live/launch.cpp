@@ -53,7 +53,8 @@ void check_program(const RunOptions& options) {
 
 }  // namespace
 
-Launch plan_launch(const RunOptions& options, const std::string& address, int control) {
+Launch plan_launch(const RunOptions& options, const std::string& address, int control,
+                   const std::vector<int>& outputs) {
   check_program(options);
   const std::string live = options.package + "/live";
   const std::string launcher = existing(live + "/launch.py", "a part of Orrery");
@@ -65,17 +66,14 @@ Launch plan_launch(const RunOptions& options, const std::string& address, int co
   for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"}) {
     variables.try_emplace(name, "1");
   }
+  if (!outputs.empty()) variables["ORRERY_OUTPUTS"] = fmt::format("{}", fmt::join(outputs, ","));
   variables["PYTHONUNBUFFERED"] = "1";  // Output is shown when it is printed.
   Launch launch;
-  if (options.ranks && !options.is_fresh) {
-    launch.words = {options.python, launcher, fmt::format("{}", *options.ranks), fmt::format("{}", control)};
-  } else if (options.ranks) {
-    prepend(variables, "PYTHONPATH", live + "/site");
-    launch.words = {options.python, live + "/launch_fresh.py", fmt::format("{}", *options.ranks),
-                    fmt::format("{}", control)};
-  } else {
-    prepend(variables, "PYTHONPATH", live + "/site");
-    launch.words = {options.python};
+  if (options.is_fresh || !options.ranks) prepend(variables, "PYTHONPATH", live + "/site");
+  launch.words = {options.python};
+  if (options.ranks) {
+    launch.words.insert(launch.words.end(), {launcher, options.is_fresh ? "fresh" : "fork",
+                                             fmt::format("{}", *options.ranks), fmt::format("{}", control)});
   }
   launch.words.insert(launch.words.end(), options.program.begin(), options.program.end());
   for (const auto& [name, value] : variables) launch.environment.push_back(fmt::format("{}={}", name, value));

@@ -13,8 +13,9 @@ struct Launch {
   std::vector<std::string> environment;  ///< "NAME=value".
 };
 
-/// `address` is the coordinator's, `control` the launcher's descriptor. InputError when a part of Orrery or the
-/// program is missing.
-[[nodiscard]] Launch plan_launch(const RunOptions& options, const std::string& address, int control);
+/// `address` is the coordinator's, `control` the launcher's descriptor, `outputs` those of TaggedOutput or none.
+/// InputError when a part of Orrery or the program is missing.
+[[nodiscard]] Launch plan_launch(const RunOptions& options, const std::string& address, int control,
+                                 const std::vector<int>& outputs);
 
 }  // namespace orrery::live

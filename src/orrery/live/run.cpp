@@ -25,6 +25,7 @@
 #include "orrery/live/launch.hpp"
 #include "orrery/live/run_records.hpp"
 #include "orrery/live/service.hpp"
+#include "orrery/live/tagged_output.hpp"
 #include "orrery/topology/catalog.hpp"
 #include "orrery/topology/load_cluster.hpp"
 #include "orrery/version.hpp"
@@ -191,7 +192,7 @@ class Switchboard {
   engine::ProcessHost* host_ = nullptr;
 };
 
-JoinReply reply_for(std::size_t rank, const RunOptions& options, const Plan& plan, engine::ProcessHost& host,
+JoinReply reply_for(std::size_t rank, const Plan& plan, engine::ProcessHost& host,
                     const Arena& arena, const LedgerFiles& ledgers, const std::vector<int>& cores) {
   JoinReply reply;
   reply.is_accepted = 1;
@@ -203,7 +204,6 @@ JoinReply reply_for(std::size_t rank, const RunOptions& options, const Plan& pla
   reply.fixed_ps = count_ps(plan.compute.fixed);
   reply.ledger_in = ledgers.in(rank);
   reply.ledger_out = ledgers.out(rank);
-  static_cast<void>(options);
   return reply;
 }
 
@@ -233,11 +233,20 @@ RunResult run(const RunOptions& options) {
   const auto began = SteadyClock::now();
   Plan plan = plan_run(options);
   Gathering gathering;
-  const Launch launch = plan_launch(options, gathering.address(), gathering.launcher_descriptor());
+  const int output = options.output_to_stderr ? STDERR_FILENO : STDOUT_FILENO;
+  std::unique_ptr<TaggedOutput> tagged;
+  if (options.tags_output) {
+    if (!options.ranks) refuse(options, "tag-output", {}, "needs the number of ranks (-n)");
+    tagged = std::make_unique<TaggedOutput>(static_cast<std::size_t>(*options.ranks), output, STDERR_FILENO);
+  }
+  std::vector<int> inherited = tagged ? tagged->descriptors() : std::vector<int>{};
+  const Launch launch =
+      plan_launch(options, gathering.address(), gathering.launcher_descriptor(), inherited);
+  inherited.push_back(gathering.launcher_descriptor());
   Switchboard switchboard{gathering};
   Children children{[&](const ChildEvent& event) { switchboard.tell(event); }};
-  const pid_t root =
-      children.start(launch.words, launch.environment, {gathering.launcher_descriptor()});
+  const pid_t root = children.start(launch.words, launch.environment, inherited, output);
+  if (tagged) tagged->start();
   std::vector<Gathering::Member> members =
       gathering.wait({.world = options.ranks ? std::optional<int>{static_cast<int>(*options.ranks)} : std::nullopt,
                       .most = static_cast<int>(plan.cluster.ranks.size()),
@@ -316,7 +325,7 @@ RunResult run(const RunOptions& options) {
   const std::vector<int> cores = choose_cores(options.jobs);
   switchboard.connect(&host);
   for (Gathering::Member& member : members) {
-    Gathering::reply(member, reply_for(static_cast<std::size_t>(member.rank), options, plan, host, arena, ledgers,
+    Gathering::reply(member, reply_for(static_cast<std::size_t>(member.rank), plan, host, arena, ledgers,
                                        cores));
   }
   try {

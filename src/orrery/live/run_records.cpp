@@ -52,7 +52,7 @@ Json ranks_json(const RunResult& result) {
     Json one{{"rank", i},
              {"node", rank.node},
              {"device", rank.device},
-             {"finish_ps", times.finish == kTimeMax ? Json{nullptr} : Json{count_ps(times.finish)}},
+             {"finish_ps", times.finish == kTimeMax ? Json(nullptr) : Json(count_ps(times.finish))},
              {"compute_ps", count_ps(times.compute)},
              {"communication_ps", count_ps(times.communication)},
              {"waiting_ps", count_ps(times.waiting)},

@@ -10,6 +10,7 @@
 #include <bit>
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -62,6 +63,19 @@ std::string read_all(int descriptor) {
     got += static_cast<std::size_t>(count);
   }
   return text;
+}
+
+/// This process's share of memory: pages that several processes have are counted once among them.
+std::int64_t proportional_memory() {
+  std::FILE* const file = std::fopen("/proc/self/smaps_rollup", "re");
+  if (file == nullptr) return 0;
+  char line[256];
+  long long kilobytes = 0;
+  while (std::fgets(line, sizeof line, file) != nullptr) {
+    if (std::sscanf(line, "Pss: %lld kB", &kilobytes) == 1) break;
+  }
+  std::fclose(file);
+  return static_cast<std::int64_t>(kilobytes) * 1024;
 }
 
 std::int64_t scaled(std::int64_t picoseconds, double scale) {
@@ -185,6 +199,7 @@ void Session::post(orrery_op& op) {
 }
 
 void Session::finish() {
+  page_.memory_bytes.store(proportional_memory(), std::memory_order_relaxed);
   write_ledger(true);
   port_.finish();
 }
