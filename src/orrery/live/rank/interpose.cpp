@@ -71,6 +71,10 @@ void interpose_claim() {
   if (interpose_state.rank_thread.load(std::memory_order_relaxed) != &interpose_thread) interpose_take();
 }
 
+bool interpose_is_rank_thread() {
+  return interpose_state.rank_thread.load(std::memory_order_relaxed) == &interpose_thread;
+}
+
 void interpose_take() {
   interpose_state.rank_tid.store(static_cast<pid_t>(::syscall(SYS_gettid)), std::memory_order_relaxed);
   interpose_state.rank_thread.store(&interpose_thread, std::memory_order_relaxed);

@@ -40,6 +40,8 @@ void interpose_publish(std::int64_t clock_ps);
 
 /// The calling thread is the rank's from now on: it called a function of the library.
 void interpose_claim();
+/// Whether the calling thread is the rank's.
+[[nodiscard]] bool interpose_is_rank_thread();
 
 /// While one lives, this thread is inside our own library: clock reads have no effect (a signal handler may read
 /// one at any moment) and waits are real. They nest.

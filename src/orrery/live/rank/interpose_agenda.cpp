@@ -20,7 +20,7 @@ struct AgendaSlot {
 
 namespace {
 
-constinit AgendaSlot slots[64];
+constinit AgendaSlot slots[256];
 constinit std::atomic<int> entries = 0;
 
 std::int64_t published() { return interpose_state.published_ps.load(std::memory_order_acquire); }

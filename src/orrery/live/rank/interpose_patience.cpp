@@ -28,15 +28,21 @@ Patience::Patience(std::int64_t limit_ns, bool is_outside_awaited)
 std::int64_t Patience::next_step() {
   if (!is_for_threads_ && !is_for_outside_) return 0;
   const std::int64_t now = real_now();
+  if (now < woken_end_ && agenda_has_due()) return kStep;
   const std::int64_t left = end_ - now;
   if (left <= 0) return 0;
   if (is_for_outside_) return std::min(left, kOutsideStep);
   return are_threads_idle(now) ? 0 : std::min(left, kStep);
 }
 
+void Patience::time_moved() {
+  idle_since_ = real_now();
+  woken_end_ = idle_since_ + 2 * kLookNs;
+}
+
 bool Patience::are_threads_idle(std::int64_t now) {
   const std::int64_t cpu = cpu_of_others();
-  if (cpu - others_cpu_ > kClockSkew || agenda_has_due()) {
+  if (cpu - others_cpu_ > kClockSkew) {
     others_cpu_ = cpu;
     idle_since_ = now;
   }

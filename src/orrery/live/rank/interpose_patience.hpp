@@ -22,8 +22,8 @@ class Patience {
 
   /// How long to wait really before asking again, in nanoseconds; 0: no more, time may move.
   std::int64_t next_step();
-  /// Time has moved, and other threads with it.
-  void again() { idle_since_ = real_now(); }
+  /// Time has moved to where other threads wake up: they come first.
+  void time_moved();
 
  private:
   bool are_threads_idle(std::int64_t now);
@@ -32,6 +32,7 @@ class Patience {
   bool is_for_outside_ = false;
   std::int64_t end_ = 0;
   std::int64_t idle_since_ = 0;
+  std::int64_t woken_end_ = 0;  ///< Until when those who are woken may take to wake up.
   std::int64_t others_cpu_ = 0;
 };
 
@@ -45,11 +46,13 @@ class Attending {
 };
 
 /// On the rank's thread: waits in virtual time for whatever `check(real_ns)` waits for in real time, for at most
-/// that long (0: it only looks); it returns whether the wait is over. False when the run is.
-template <class Check>
-bool wait_virtually(std::int64_t timeout_ps, Patience patience, Check&& check) {
+/// that long (0: it only looks); it returns whether the wait is over. `patience()` is asked for when it is not over
+/// at once. False when the run is over.
+template <class MakePatience, class Check>
+bool wait_virtually(std::int64_t timeout_ps, MakePatience&& make_patience, Check&& check) {
   const Attending attending;
   if (check(0) || timeout_ps == 0) return true;
+  Patience patience = make_patience();
   for (std::int64_t left = timeout_ps;;) {
     while (const std::int64_t step = patience.next_step()) {
       if (check(step)) return true;
@@ -61,10 +64,14 @@ bool wait_virtually(std::int64_t timeout_ps, Patience patience, Check&& check) {
     left -= move;
     if (left <= 0) break;
     if (check(0)) return true;
-    patience.again();
+    patience.time_moved();
   }
   check(0);
   return true;
 }
+
+/// Sleeps in virtual time on any thread of a rank. False when there is none: this process is no rank, or the run is
+/// over; then sleep really.
+bool sleep_virtually(std::int64_t duration_ps);
 
 }  // namespace orrery::live

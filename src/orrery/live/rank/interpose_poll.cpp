@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// poll(), select() and epoll_wait() with a timeout, on the rank's thread. asyncio.sleep(5) ends here, and must take
+// poll(), select() and epoll_wait() with a timeout, on the rank's thread; without descriptors they are sleeps (those
+// of Python 3.10 and older). asyncio.sleep(5) ends here, and must take
 // no real time; a worker that answers through a pipe, or a server on the network, must not be timed out.
 #include <poll.h>
 #include <signal.h>
@@ -61,12 +62,13 @@ bool has_network_socket(const pollfd* polled, nfds_t count) {
 /// ppoll, the most general of them; `mask` may be null.
 int poll_in_rank(pollfd* polled, nfds_t count, std::int64_t timeout_ps, const sigset_t* mask) {
   int result = 0;
-  wait_virtually(timeout_ps, Patience{timeout_ps / kPsPerNs, has_network_socket(polled, count)},
-                 [&](std::int64_t ns) {
-                   const timespec real = to_timespec(ns);
-                   result = next_ppoll.get()(polled, count, &real, mask);
-                   return result != 0;
-                 });
+  wait_virtually(
+      timeout_ps, [&] { return Patience{timeout_ps / kPsPerNs, has_network_socket(polled, count)}; },
+      [&](std::int64_t ns) {
+        const timespec real = to_timespec(ns);
+        result = next_ppoll.get()(polled, count, &real, mask);
+        return result != 0;
+      });
   return result;
 }
 
@@ -102,30 +104,34 @@ struct SelectSets {
 
 int select_in_rank(int count, SelectSets sets, std::int64_t timeout_ps, const sigset_t* mask) {
   int result = 0;
-  wait_virtually(timeout_ps, Patience{timeout_ps / kPsPerNs, sets.has_network_socket(count)},
-                 [&](std::int64_t ns) {
-                   sets.restore();
-                   const timespec real = to_timespec(ns);
-                   result = next_pselect.get()(count, sets.sets[0], sets.sets[1], sets.sets[2], &real, mask);
-                   return result != 0;
-                 });
+  wait_virtually(
+      timeout_ps, [&] { return Patience{timeout_ps / kPsPerNs, sets.has_network_socket(count)}; },
+      [&](std::int64_t ns) {
+        sets.restore();
+        const timespec real = to_timespec(ns);
+        result = next_pselect.get()(count, sets.sets[0], sets.sets[1], sets.sets[2], &real, mask);
+        return result != 0;
+      });
   return result;
 }
 
 int epoll_in_rank(int epoll, epoll_event* events, int capacity, std::int64_t timeout_ps,
                   const sigset_t* mask) {
   int result = 0;
-  wait_virtually(timeout_ps, Patience{timeout_ps / kPsPerNs}, [&](std::int64_t ns) {
-    const auto ms = static_cast<int>((ns + kNsPerMs - 1) / kNsPerMs);
-    result = next_epoll_pwait.get()(epoll, events, capacity, ms, mask);
-    return result != 0;
-  });
+  wait_virtually(
+      timeout_ps, [&] { return Patience{timeout_ps / kPsPerNs}; },
+      [&](std::int64_t ns) {
+        const auto ms = static_cast<int>((ns + kNsPerMs - 1) / kNsPerMs);
+        result = next_epoll_pwait.get()(epoll, events, capacity, ms, mask);
+        return result != 0;
+      });
   return result;
 }
 
 }  // namespace
 
 ORRERY_INTERPOSED int poll(pollfd* polled, nfds_t count, int timeout) {
+  if (count == 0 && timeout > 0 && sleep_virtually(ms_to_ps(timeout))) return 0;
   if (timeout <= 0 || !is_rank_thread()) return next_poll.get()(polled, count, timeout);
   return poll_in_rank(polled, count, ms_to_ps(timeout), nullptr);
 }
@@ -146,12 +152,15 @@ ORRERY_INTERPOSED int __ppoll_chk(pollfd* polled, nfds_t count, const timespec* 
 }
 
 ORRERY_INTERPOSED int select(int count, fd_set* read, fd_set* write, fd_set* except, timeval* timeout) {
-  if (!is_rank_thread() || timeout == nullptr || timeout->tv_sec < 0 || timeout->tv_usec < 0 ||
+  if (!is_armed() || timeout == nullptr || timeout->tv_sec < 0 || timeout->tv_usec < 0 ||
       timeout->tv_usec >= 1'000'000 || count > FD_SETSIZE) {
     return next_select.get()(count, read, write, except, timeout);
   }
   const timespec time{.tv_sec = timeout->tv_sec, .tv_nsec = timeout->tv_usec * 1000};
-  const int result = select_in_rank(count, {read, write, except}, ns_to_ps(to_ns(time)), nullptr);
+  const std::int64_t timeout_ps = ns_to_ps(to_ns(time));
+  if (count == 0 && sleep_virtually(timeout_ps)) return 0;
+  if (!is_rank_thread()) return next_select.get()(count, read, write, except, timeout);
+  const int result = select_in_rank(count, {read, write, except}, timeout_ps, nullptr);
   if (result == 0) *timeout = {};  // As Linux does: what is left of it.
   return result;
 }

@@ -49,7 +49,7 @@ struct Attempt {
 
 int wait_in_rank(sem_t* semaphore, std::int64_t timeout_ps) {
   Attempt attempt{.semaphore = semaphore};
-  wait_virtually(timeout_ps, Patience{timeout_ps / kPsPerNs}, attempt);
+  wait_virtually(timeout_ps, [&] { return Patience{timeout_ps / kPsPerNs}; }, attempt);
   return attempt.finish();
 }
 

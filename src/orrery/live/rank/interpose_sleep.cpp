@@ -36,17 +36,19 @@ void sleep_really(std::int64_t ns) {
 
 /// False when the run is over.
 bool sleep_in_rank(std::int64_t duration_ps) {
-  std::int64_t real_limit = duration_ps / kPsPerNs;
-  if (!interpose_state.is_borrowed && has_children()) real_limit = std::min(real_limit, kRealSleepMax);
-  return wait_virtually(duration_ps, Patience{real_limit}, [](std::int64_t ns) {
+  const auto patience = [&] {
+    const bool is_polling = !interpose_state.is_borrowed && has_children();
+    return Patience{std::min(duration_ps / kPsPerNs, is_polling ? kRealSleepMax : kForever)};
+  };
+  return wait_virtually(duration_ps, patience, [](std::int64_t ns) {
     if (ns > 0) sleep_really(ns);
     return false;
   });
 }
 
-/// Sleeps in virtual time on any thread of a rank. False when the run is over: then sleep really, the program is
-/// about to be ended.
-bool sleep_virtually(std::int64_t duration_ps) {
+}  // namespace
+
+bool orrery::live::sleep_virtually(std::int64_t duration_ps) {
   if (is_rank_thread()) return sleep_in_rank(duration_ps);
   if (!is_armed() || interpose_thread.depth > 0) return false;
   const std::int64_t deadline = interpose_state.published_ps.load() + duration_ps;
@@ -61,10 +63,8 @@ bool sleep_virtually(std::int64_t duration_ps) {
   return true;
 }
 
-}  // namespace
-
 ORRERY_INTERPOSED int nanosleep(const timespec* duration, timespec* left) {
-  if (is_armed() && is_valid(duration) && sleep_virtually(ns_to_ps(to_ns(*duration)))) return 0;
+  if (is_valid(duration) && sleep_virtually(ns_to_ps(to_ns(*duration)))) return 0;
   return next_nanosleep.get()(duration, left);
 }
 
@@ -80,11 +80,11 @@ ORRERY_INTERPOSED int clock_nanosleep(clockid_t clock, int flags, const timespec
 }
 
 ORRERY_INTERPOSED int usleep(useconds_t duration) {
-  if (is_armed() && sleep_virtually(ns_to_ps(std::int64_t{duration} * 1000))) return 0;
+  if (sleep_virtually(ns_to_ps(std::int64_t{duration} * 1000))) return 0;
   return next_usleep.get()(duration);
 }
 
 ORRERY_INTERPOSED unsigned sleep(unsigned seconds) {
-  if (is_armed() && sleep_virtually(ns_to_ps(std::int64_t{seconds} * kNsPerSecond))) return 0;
+  if (sleep_virtually(ns_to_ps(std::int64_t{seconds} * kNsPerSecond))) return 0;
   return next_sleep.get()(seconds);
 }

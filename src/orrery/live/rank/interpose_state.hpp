@@ -50,7 +50,10 @@ void interpose_take();
 [[nodiscard]] inline bool is_rank_thread() {
   if (!is_armed() || interpose_thread.depth > 0) return false;
   if (interpose_state.rank_thread.load(std::memory_order_relaxed) == &interpose_thread) return true;
-  if (!interpose_thread.is_home || !interpose_state.is_borrowed.load(std::memory_order_relaxed)) return false;
+  if (!interpose_thread.is_home || !interpose_state.is_borrowed.load(std::memory_order_relaxed) ||
+      interpose_state.attending.load(std::memory_order_relaxed) > 0) {
+    return false;
+  }
   interpose_claim();  // It is not stuck any more.
   return true;
 }
