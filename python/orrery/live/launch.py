@@ -57,12 +57,22 @@ def start_rank(kind: str, rank: int, ranks: int, control: socket.socket, program
     this.set_environment(rank, ranks)
     this.redirect_output(rank)
     if kind == "fresh":
-        os.environ["ORRERY_RANK_AUTOJOIN"] = "1"
-        os.execv(sys.executable, [sys.executable, *program])
+        os.execv(sys.executable, [sys.executable, __file__, "rank", str(rank), str(ranks), *program])
+    this.reseed()
+    this.join(rank, ranks)
+    this.run_program(program)
+
+
+def be_rank() -> None:
+    """What a fresh interpreter does: the same as a fork, step by step, so that a ledger fits both."""
+    rank, ranks, program = int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]
+    prepare("fork")
+    from orrery.live import rank as this
+
     this.reseed()
     this.join(rank, ranks)
     this.run_program(program)
 
 
 if __name__ == "__main__":
-    main()
+    be_rank() if sys.argv[1] == "rank" else main()

@@ -6,7 +6,6 @@ import random
 import runpy
 import sys
 import threading
-import traceback
 
 MASTER_PORT = "29500"
 
@@ -101,5 +100,4 @@ def show_exception() -> None:
     kind, value, trace = sys.exc_info()
     while trace is not None and trace.tb_frame.f_code.co_filename in (__file__, runpy.__file__, "<frozen runpy>"):
         trace = trace.tb_next
-    hook = sys.excepthook
-    hook(kind, value, trace) if hook is not sys.__excepthook__ else traceback.print_exception(kind, value, trace)
+    sys.excepthook(kind, value.with_traceback(trace), trace)
