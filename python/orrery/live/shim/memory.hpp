@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Tensors to and from flat memory: row-major, no gaps. Dense tensors on the CPU are one memcpy, everything else
+/// (strides, conjugation, other devices) one copy_() of torch.
+#include <cstring>
+#include <numeric>
+
+#include "torch.hpp"
+
+namespace orrery::live::shim {
+
+inline std::int64_t bytes_of(const at::Tensor& tensor) {
+  return tensor.numel() * static_cast<std::int64_t>(tensor.element_size());
+}
+
+inline std::int64_t bytes_of(const Tensors& tensors) {
+  return std::accumulate(tensors.begin(), tensors.end(), std::int64_t{0},
+                         [](std::int64_t sum, const at::Tensor& tensor) { return sum + bytes_of(tensor); });
+}
+
+/// Whether its memory is its flat form.
+inline bool is_flat(const at::Tensor& tensor) {
+  return tensor.is_cpu() && tensor.is_contiguous() && !tensor.is_conj() && !tensor.is_neg();
+}
+
+/// Flat memory of somebody else, seen as a tensor like `tensor`.
+inline at::Tensor view_as(const at::Tensor& tensor, void* flat) {
+  return at::from_blob(flat, tensor.sizes(), at::TensorOptions{}.dtype(tensor.dtype()).device(at::kCPU));
+}
+
+/// Data is moved below autograd, as kernels of a real backend do.
+inline void copy_in(void* flat, const at::Tensor& tensor) {
+  if (tensor.numel() == 0) return;
+  if (is_flat(tensor)) {
+    std::memcpy(flat, tensor.const_data_ptr(), static_cast<std::size_t>(bytes_of(tensor)));
+    return;
+  }
+  const at::AutoDispatchBelowADInplaceOrView guard;
+  view_as(tensor, flat).copy_(tensor);
+}
+
+inline void copy_out(const at::Tensor& tensor, const void* flat) {
+  if (tensor.numel() == 0) return;
+  if (is_flat(tensor)) {
+    std::memcpy(tensor.mutable_data_ptr(), flat, static_cast<std::size_t>(bytes_of(tensor)));
+    return;
+  }
+  const at::AutoDispatchBelowADInplaceOrView guard;
+  tensor.copy_(view_as(tensor, const_cast<void*>(flat)));
+}
+
+/// The flat form of a tensor, to be written in pieces: its own memory, or a buffer that finish() copies back.
+class Target {
+ public:
+  explicit Target(const at::Tensor& tensor) : tensor_{tensor} {
+    if (is_flat(tensor)) return;
+    const at::AutoDispatchBelowADInplaceOrView guard;
+    buffer_ = at::empty(tensor.sizes(), at::TensorOptions{}.dtype(tensor.dtype()).device(at::kCPU));
+  }
+  char* data() { return static_cast<char*>((buffer_.defined() ? buffer_ : tensor_).mutable_data_ptr()); }
+  void finish() {
+    if (buffer_.defined()) copy_out(tensor_, buffer_.const_data_ptr());
+  }
+
+ private:
+  at::Tensor tensor_;
+  at::Tensor buffer_;
+};
+
+}  // namespace orrery::live::shim

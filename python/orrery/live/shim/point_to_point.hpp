@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Messages between two members, and barriers.
+#include "backend.hpp"
+#include "checks.hpp"
+#include "memory.hpp"
+
+namespace orrery::live::shim {
+
+inline WorkPointer Backend::send(Tensors& tensors, int target, int tag) {
+  const Checks checks{"send"};
+  const at::Tensor& tensor = checks.single(tensors);
+  checks.require(tag >= 0, "Tag must be nonnegative");
+  checks.require(target >= 0 && target < size_, "invalid destination rank: ", target);
+  return post({.kind = ORRERY_SEND, .name = "send", .type = c10d::OpType::SEND, .peer = target, .tag = tag},
+              {bytes_of(tensor)}, tensors, tensors, {});
+}
+
+/// A shorter message than expected fills the beginning, as with gloo and MPI.
+inline WorkPointer Backend::receive(Tensors& tensors, int source, int tag) {
+  const Checks checks{"recv"};
+  const at::Tensor& tensor = checks.single(tensors);
+  checks.require(tag >= 0, "Tag must be nonnegative");
+  const auto take = [tensor](const orrery_op& op) {
+    orrery_op* sender = orrery_sender_op(&op);
+    const std::int64_t bytes = bytes_of(tensor);
+    TORCH_CHECK_WITH(DistBackendError, sender->payload_bytes <= bytes, "recv: the message of member ",
+                     op.source, " has ", sender->payload_bytes, " bytes, the tensor only ", bytes);
+    if (sender->payload_bytes == bytes) {
+      copy_out(tensor, orrery_op_payload(sender));
+      return;
+    }
+    Target target{tensor};
+    copy_in(target.data(), tensor);
+    std::memcpy(target.data(), orrery_op_payload(sender), static_cast<std::size_t>(sender->payload_bytes));
+    target.finish();
+  };
+  return post({.kind = ORRERY_RECEIVE,
+               .name = "recv",
+               .type = source < 0 ? c10d::OpType::RECVANYSOURCE : c10d::OpType::RECV,
+               .peer = source,
+               .tag = tag},
+              {bytes_of(tensor)}, {}, tensors, take);
+}
+
+inline WorkPointer Backend::recv(Tensors& tensors, int source, int tag) {
+  Checks{"recv"}.require(source >= 0 && source < size_, "invalid source rank: ", source);
+  return receive(tensors, source, tag);
+}
+
+inline WorkPointer Backend::recvAnysource(Tensors& tensors, int tag) { return receive(tensors, -1, tag); }
+
+inline WorkPointer Backend::barrier(const c10d::BarrierOptions& options) {
+  return post({.kind = ORRERY_BARRIER,
+               .name = "barrier",
+               .type = c10d::OpType::BARRIER,
+               .timeout = options.timeout,
+               .is_async = options.asyncOp},
+              {}, {}, {}, {});
+}
+
+/// `tag` tells whether the error is to name all that are missing.
+inline void Backend::monitoredBarrier(const c10d::BarrierOptions& options, bool wait_all_ranks) {
+  post({.kind = ORRERY_MONITORED_BARRIER,
+        .name = "monitored_barrier",
+        .type = c10d::OpType::BARRIER,
+        .timeout = options.timeout,
+        .is_async = false,
+        .tag = wait_all_ranks ? 1 : 0},
+       {}, {}, {}, {})
+      ->wait(kNoTimeout);
+}
+
+}  // namespace orrery::live::shim
