@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <map>
 #include <numeric>
@@ -21,6 +22,7 @@
 #include "orrery/base/text.hpp"
 #include "orrery/live/children.hpp"
 #include "orrery/live/compute_choice.hpp"
+#include "orrery/live/faults.hpp"
 #include "orrery/live/gathering.hpp"
 #include "orrery/live/launch.hpp"
 #include "orrery/live/run_records.hpp"
@@ -56,6 +58,7 @@ struct Plan {
   std::string catalog;
   std::string algorithm;
   std::string fallback;
+  Faults faults;
 };
 
 Plan plan_run(const RunOptions& options) {
@@ -83,6 +86,13 @@ Plan plan_run(const RunOptions& options) {
   if (plan.algorithm != "gloo" && plan.algorithm != "nccl") {
     const collectives::AlgorithmRegistry algorithms = collectives::builtin_algorithms();
     static_cast<void>(algorithms.get(plan.algorithm));  // InputError on unknown names.
+  }
+  if (!options.faults.empty()) {
+    plan.faults = read_faults(options.faults, plan.cluster);
+    // Links fail as they change by the cluster's own description.
+    std::vector<topology::LinkEvent>& events = plan.cluster.events;
+    events.insert(events.end(), plan.faults.links.begin(), plan.faults.links.end());
+    std::ranges::stable_sort(events, {}, &topology::LinkEvent::at);
   }
   check_output_folder(options.output);
   return plan;
@@ -305,6 +315,7 @@ RunResult run(const RunOptions& options) {
                        .fallback = plan.fallback,
                        .catalog = plan.catalog,
                        .is_faulty = !options.faults.empty(),
+                       .on_crash = [&](std::uint32_t rank) { ::kill(members[rank].process, SIGKILL); },
                        .record = [&](const OperationRecord& record) {
                          totals.add(record);
                          records.add(record);
@@ -314,6 +325,7 @@ RunResult run(const RunOptions& options) {
                             .concurrency = static_cast<std::uint32_t>(options.jobs)}};
   service.attach(host);
   for (std::size_t rank = 0; rank < world; ++rank) host.add_external(fmt::format("rank {}", rank));
+  const FaultClock faults{simulation.engine(), plan.faults.ranks, static_cast<std::uint32_t>(world), service};
   shown = &service;
   clock = &simulation.engine();
 

@@ -48,8 +48,7 @@ LiveService::LiveService(Setup setup)
       ranks_(setup_.world) {
   for (std::uint32_t rank = 0; rank < setup_.world; ++rank) {
     ranks_[rank].origin = setup_.engine.add_origin(fmt::format("posts of rank {}", rank));
-    const double scale = setup_.cluster.devices[setup_.cluster.device_of_rank[rank]].compute_scale;
-    setup_.arena.page(rank).compute_scale_bits.store(std::bit_cast<std::uint64_t>(scale));
+    slow(rank, 1.0);
   }
 }
 
@@ -368,6 +367,12 @@ void LiveService::crash(std::uint32_t rank) {
   gone.times.finish = setup_.engine.now();
   stores_.withdraw(rank);
   host_->drop(engine::ProcessId{rank});
+  if (setup_.on_crash) setup_.on_crash(rank);
+}
+
+void LiveService::slow(std::uint32_t rank, double factor) {
+  const double scale = setup_.cluster.devices[setup_.cluster.device_of_rank[rank]].compute_scale * factor;
+  setup_.arena.page(rank).compute_scale_bits.store(std::bit_cast<std::uint64_t>(scale));
 }
 
 const char* LiveService::state(std::uint32_t rank) const {

@@ -10,13 +10,18 @@
 
 #include "orrery/engine/process_host.hpp"
 #include "orrery/live/collectives.hpp"
+#include "orrery/live/faults.hpp"
 #include "orrery/live/key_store.hpp"
 #include "orrery/live/messages.hpp"
 #include "orrery/live/rank_times.hpp"
 
 namespace orrery::live {
 
-class LiveService final : public Pinned, public engine::Service, engine::Handler, EndListener {
+class LiveService final : public Pinned,
+                          public engine::Service,
+                          public FaultClock::Target,
+                          engine::Handler,
+                          EndListener {
  public:
   struct Setup {
     engine::Engine& engine;
@@ -31,6 +36,7 @@ class LiveService final : public Pinned, public engine::Service, engine::Handler
     /// Whether ranks may fail: then operations end with an error after their group's timeout, and the others go on.
     /// Without, a wait without end is a mistake of the program, and is reported as one at once.
     bool is_faulty = false;
+    std::function<void(std::uint32_t rank)> on_crash{};
     std::function<void(const OperationRecord&)> record{};  ///< Told of every operation that ended.
   };
   explicit LiveService(Setup setup);
@@ -38,8 +44,10 @@ class LiveService final : public Pinned, public engine::Service, engine::Handler
   /// Before the run.
   void attach(engine::ProcessHost& host) { host_ = &host; }
 
-  /// The rank is no more, from now on (a fault).
-  void crash(std::uint32_t rank);
+  /// The rank is no more, from now on; whoever carries it is told by Setup::on_crash.
+  void crash(std::uint32_t rank) override;
+  /// It computes `factor` times slower than its device, from its next stretch of computing on.
+  void slow(std::uint32_t rank, double factor) override;
   [[nodiscard]] const RankTimes& times(std::uint32_t rank) const { return ranks_[rank].times; }
   [[nodiscard]] const char* state(std::uint32_t rank) const;
   [[nodiscard]] std::int64_t wire_bytes() const { return collectives_.wire_bytes() + messages_.bytes(); }
