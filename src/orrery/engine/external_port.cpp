@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "orrery/engine/external_port.hpp"
 
+#include <pthread.h>
+
 namespace orrery::engine {
 namespace {
 
@@ -12,10 +14,19 @@ Slot& checked(ExternalRegion& region, std::uint32_t slot) {
 /// How often a sleeping program makes sure that its host was not killed. Ordinary ends wake it at once.
 constexpr timespec kHeartbeat{.tv_sec = 2, .tv_nsec = 0};
 
+/// How many forks lie between this process and the one that first asked. Cheaper than asking for the process's id,
+/// which is a system call.
+std::uint32_t generation() {
+  static std::atomic<std::uint32_t> forks{0};
+  [[maybe_unused]] static const int is_registered =
+      ::pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
+  return forks.load(std::memory_order_relaxed);
+}
+
 }  // namespace
 
 ExternalPort::ExternalPort(ExternalRegion& region, std::uint32_t slot)
-    : region_{region}, slot_{checked(region, slot)}, index_{slot}, owner_{::getpid()} {}
+    : region_{region}, slot_{checked(region, slot)}, index_{slot}, owner_{generation()} {}
 
 Time ExternalPort::start() {
   wait();
@@ -38,7 +49,7 @@ void ExternalPort::finish() { hand_over(SlotState::kFinished); }
 
 void ExternalPort::hand_over(SlotState next) {
   // A child that the program forked (a data loader, say) shares this memory but is not the process we host.
-  if (::getpid() != owner_) throw std::logic_error{"a port is used by a process that it does not belong to"};
+  if (generation() != owner_) throw std::logic_error{"a port is used by a process that it does not belong to"};
   SlotState state = slot_.load();
   if (state == SlotState::kRunning) {
     slot_.clock = count_ps(clock_);

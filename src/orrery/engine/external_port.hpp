@@ -10,8 +10,6 @@
 ///
 /// One thread at a time. It needs the C++ standard library and Linux, nothing else: it is linked into processes
 /// that run users' programs. C and everybody else: orrery_port.h.
-#include <sys/types.h>
-
 #include <stdexcept>
 
 #include "orrery/base/units.hpp"
@@ -48,7 +46,7 @@ class ExternalPort {
   ExternalRegion& region_;
   Slot& slot_;
   std::uint32_t index_;
-  pid_t owner_;
+  std::uint32_t owner_;  // Forks up to the process that made it.
   Time clock_{};
 };
 

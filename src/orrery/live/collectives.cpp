@@ -80,11 +80,17 @@ CollectiveRequest request_of(const orrery_op& op, std::uint32_t members) {
   return request;
 }
 
+/// The request as bytes: looked up for every collective.
 std::string key_of(const CollectiveRequest& request, const Group& group) {
-  std::string key = fmt::format("{} {} {} {} {} {}", static_cast<const void*>(&group),
-                                static_cast<int>(request.operation), request.size.count(), request.root,
-                                request.element.count(), request.floating);
-  for (const Bytes size : request.sizes) key += fmt::format(" {}", size.count());
+  std::string key;
+  const auto add = [&](auto value) { key.append(reinterpret_cast<const char*>(&value), sizeof value); };
+  add(&group);
+  add(request.operation);
+  add(request.size.count());
+  add(request.root);
+  add(request.element.count());
+  add(request.floating);
+  for (const Bytes size : request.sizes) add(size.count());
   return key;
 }
 

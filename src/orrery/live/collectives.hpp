@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "orrery/collectives/select/selector.hpp"
@@ -61,7 +62,7 @@ class Collectives : Pinned {
   engine::OriginId origin_;
   std::map<Key, std::unique_ptr<Instance>> open_;
   std::deque<std::unique_ptr<Instance>> over_;  // Every member has ended; switches may still be busy.
-  std::map<std::string, std::shared_ptr<const Plan>> plans_;
+  std::unordered_map<std::string, std::shared_ptr<const Plan>> plans_;
   std::int64_t wire_bytes_ = 0;  // Of runs that are gone.
 };
 

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <bit>
@@ -41,7 +40,11 @@ class Descriptor {
   int value_;
 };
 
-pid_t this_thread() { return static_cast<pid_t>(::syscall(SYS_gettid)); }
+/// Tells threads apart without a system call.
+const void* this_thread() {
+  thread_local const char mark = 0;
+  return &mark;
+}
 
 void pin(int core) {
   if (core < 0) return;

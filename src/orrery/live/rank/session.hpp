@@ -75,7 +75,7 @@ class Session {
   ComputeMeter meter_;
   int pauses_ = 0;
   std::recursive_mutex mutex_;
-  std::atomic<pid_t> main_thread_;
+  std::atomic<const void*> main_thread_;
   std::int64_t oldest_post_ = 0;  // Offset; not yet announced.
   orrery_op* newest_post_ = nullptr;
   std::uint64_t handles_ = 0;
