@@ -46,14 +46,14 @@ class Run:
         """Whether this rank computes the single-process reference."""
         return self.args.check and self.rank == 0
 
-    def finish(self, text: str, result: dict, equal: bool | None = None) -> NoReturn:
-        """Rank 0 prints what happened; the exit code is 1 if `equal` is False."""
+    def finish(self, text: str, result: dict, equal: bool | None = None, to: str = "one process") -> NoReturn:
+        """Rank 0 prints what happened and whether it was `equal` `to` what it should be; if not, exit code 1."""
         if self.rank == 0:
             if self.args.json:
                 name = Path(sys.argv[0]).stem
                 print(json.dumps({"example": name, "world_size": self.world, "equal": equal, **result}), flush=True)
             else:
-                verdict = {None: "", True: "\ncheck: equal to one process", False: "\ncheck: DIFFERENT"}[equal]
+                verdict = {None: "", True: f"\ncheck: equal to {to}", False: f"\ncheck: NOT EQUAL to {to}"}[equal]
                 print(text + verdict, flush=True)
         dist.destroy_process_group()
         sys.exit(1 if equal is False else 0)
