@@ -9,7 +9,8 @@ export JOBS PYTHON
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: build  ## Build, then run the guided tour
+demo: build  ## Build, then run a language model on four simulated boards
+	@tools/setup live
 	@.venv/bin/orrery demo
 
 build:  ## Build and install into .venv (leaves .venv/bin/orrery)
@@ -18,7 +19,7 @@ build:  ## Build and install into .venv (leaves .venv/bin/orrery)
 	@.venv/bin/python tools/install build/release
 
 test:  ## Build, then run every test
-	@tools/setup build test
+	@tools/setup build test live
 	@tools/build release
 	@.venv/bin/python tools/install build/release
 	@tools/test

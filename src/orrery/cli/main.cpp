@@ -78,8 +78,8 @@ InputError explain(const CLI::App& app, const CLI::ParseError& error) {
   return InputError{text};
 }
 
-/// Parses, and does what the chosen command left to do.
-void run(int argc, char** argv) {
+/// Parses, and does what the chosen command left to do; the exit code.
+int run(int argc, char** argv) {
   CLI::App app{"Orrery: a deterministic simulator for distributed AI.", "orrery"};
   app.set_version_flag("--version", fmt::format("orrery {} ({})", kVersion, commit()));
   app.footer(
@@ -99,7 +99,7 @@ void run(int argc, char** argv) {
     std::ostringstream text;
     app.exit(wish, text, text);
     cli::print(text.str());
-    return;
+    return 0;
   } catch (const CLI::ParseError& error) {
     throw explain(app, error);
   }
@@ -109,6 +109,7 @@ void run(int argc, char** argv) {
                                  join(command_names(at), ", "), full_name(at))};
   }
   session.action();
+  return session.exit_code;
 }
 
 int fail(int code, std::string_view kind, std::string text) {
@@ -123,8 +124,7 @@ int main(int argc, char** argv) {
   prepare_heap();
   cli::catch_signals();
   try {
-    run(argc, argv);
-    return 0;
+    return run(argc, argv);
   } catch (const InputError& error) {
     return fail(kInputError, "error", error.what());
   } catch (const SimulationError& error) {

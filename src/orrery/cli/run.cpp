@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "orrery/live/run.hpp"
+#include "orrery/app/live_run.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
@@ -17,7 +16,7 @@ namespace orrery::cli {
 namespace {
 
 struct Arguments {
-  live::RunOptions options;
+  app::LiveOptions options;
   std::string ranks;
   bool is_json = false;
   bool is_quiet = false;
@@ -44,38 +43,44 @@ std::string variable(const char* name) {
   return value == nullptr ? std::string{} : std::string{value};
 }
 
-void run(Arguments& arguments, const Session& session) {
-  live::RunOptions& options = arguments.options;
-  if (!arguments.ranks.empty()) options.ranks = read_integer("--ranks", arguments.ranks);
-  options.option_prefix = "--";
-  options.command = session.words;
-  options.wants_stop = was_interrupted;
+void run(Arguments& arguments, Session& session) {
+  app::LiveOptions& options = arguments.options;
+  if (!arguments.ranks.empty()) options.launch.ranks = read_integer("--ranks", arguments.ranks);
+  set_live_defaults(options, session);
   options.output_to_stderr = arguments.is_json;
-  if (options.python.empty()) options.python = variable("ORRERY_PYTHON");
-  options.package = variable("ORRERY_PACKAGE");
-  if (options.python.empty() || options.package.empty()) {
-    throw InputError{"run: start it as the `orrery` of a Python environment with torch in it (pip install orrery-sim)"};
-  }
-  options.say = [](const std::string& text) { print_error(fmt::format("orrery: {}\n", text)); };
-  RunProgress progress{arguments.is_quiet || ::isatty(STDERR_FILENO) == 0};
-  options.progress = [&](const live::Progress& now) { progress.update(now); };
-  const live::RunResult result = live::run(options);
+  RunProgress progress{arguments.is_quiet};
+  options.progress = [&](const app::LiveProgress& now) { progress.update(now); };
+  const app::LiveResult result = app::run_live(options);
   progress.clear();
   if (!result.has_joined) {
     print_error("orrery: the program ended without calling init_process_group: nothing was simulated\n");
-    std::exit(result.program_status);
+    session.exit_code = result.program_status;
+    return;
   }
-  if (arguments.is_json) return print(live::to_json(result));
+  if (arguments.is_json) return print(app::to_json(result));
   if (!arguments.is_quiet) print(format_run(result, options.output));
 }
 
 }  // namespace
 
+void set_live_defaults(app::LiveOptions& options, const Session& session) {
+  options.option_prefix = "--";
+  options.command = session.words;
+  options.wants_stop = was_interrupted;
+  options.say = [](const std::string& text) { print_error(fmt::format("orrery: {}\n", text)); };
+  options.launch.package = variable("ORRERY_PACKAGE");
+  if (options.launch.python.empty()) options.launch.python = variable("ORRERY_PYTHON");
+  if (options.launch.python.empty() || options.launch.package.empty()) {
+    throw InputError{
+        "live runs need the `orrery` command of a Python environment with torch in it (pip install orrery-sim torch)"};
+  }
+}
+
 void add_run(CLI::App& root, Session& session) {
   CLI::App* command =
       root.add_subcommand("run", "A torch.distributed script, unmodified, on a simulated cluster.");
   const auto arguments = std::make_shared<Arguments>();
-  live::RunOptions& options = arguments->options;
+  app::LiveOptions& options = arguments->options;
   command->add_option("-n,--ranks", arguments->ranks, "Ranks to start; without it the script starts its own");
   command->add_option("--cluster", options.cluster, "File, preset or generator")->required();
   command->add_option("--network", options.network, "Network model")->capture_default_str();
@@ -90,15 +95,15 @@ void add_run(CLI::App& root, Session& session) {
   command->add_option("--faults", options.faults, "File of what goes wrong, and when");
   command->add_option("--out", options.output, "Folder for result.json, events, ledger and timeline; must not exist");
   command->add_option("--seed", options.seed, "Of everything random in the models")->capture_default_str();
-  command->add_flag("--fresh", options.is_fresh, "Start each rank as a new interpreter instead of forking one");
+  command->add_flag("--fresh", options.launch.is_fresh, "Start each rank as a new interpreter instead of forking one");
   command->add_flag("--tag-output", options.tags_output, "Put [rank] before each line that a rank prints");
-  command->add_option("--python", options.python, "Interpreter of the ranks (default: the one Orrery is installed in)");
+  command->add_option("--python", options.launch.python, "Interpreter of the ranks (default: the one Orrery is installed in)");
   command->add_flag("--json", arguments->is_json, "Print JSON; the ranks' output goes to standard error");
   command->add_flag("-q,--quiet", arguments->is_quiet, "Print only what the ranks print");
   command->prefix_command();  // Whatever stands after the script's name is the script's.
   command->footer(kExamples);
   command->callback([arguments, command, &session] {
-    for (const std::string& word : command->remaining()) arguments->options.program.push_back(word);
+    for (const std::string& word : command->remaining()) arguments->options.launch.program.push_back(word);
     session.action = [arguments, &session] { run(*arguments, session); };
   });
 }

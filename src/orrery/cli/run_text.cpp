@@ -2,6 +2,7 @@
 #include "orrery/cli/run_text.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -40,11 +41,11 @@ std::string share(Duration part, std::int64_t total) {
                     : fmt::format("{:.0f} %", 100.0 * static_cast<double>(count_ps(part)) / static_cast<double>(total));
 }
 
-std::string ranks_table(const live::RunResult& result) {
+std::string ranks_table(const app::LiveResult& result) {
   std::vector<std::vector<std::string>> rows;
   const std::size_t shown = std::min(result.ranks.size(), kRanksShown);
   for (std::size_t i = 0; i < shown; ++i) {
-    const live::RankResult& rank = result.ranks[i];
+    const app::LiveRank& rank = result.ranks[i];
     const live::RankTimes& times = rank.times;
     rows.push_back({fmt::format("{}", i), rank.node,
                     times.has_crashed          ? std::string{"crashed"}
@@ -62,10 +63,10 @@ std::string ranks_table(const live::RunResult& result) {
   return text;
 }
 
-std::string operations_table(const live::RunResult& result) {
+std::string operations_table(const app::LiveResult& result) {
   std::vector<std::vector<std::string>> rows;
   for (std::size_t i = 0; i < std::min(result.operations.size(), kOperationsShown); ++i) {
-    const live::OperationTotal& total = result.operations[i];
+    const app::OperationTotal& total = result.operations[i];
     const auto calls = static_cast<std::int64_t>(total.calls);
     rows.push_back({total.name, fmt::format("{}", total.calls), bytes_text(total.bytes / calls),
                     duration_text(total.time / calls), duration_text(total.waiting / calls)});
@@ -75,7 +76,7 @@ std::string operations_table(const live::RunResult& result) {
 
 }  // namespace
 
-std::string format_run(const live::RunResult& result, const std::string& folder) {
+std::string format_run(const app::LiveResult& result, const std::string& folder) {
   std::string text = fmt::format("\n{} on {} ({} network, {} collectives, compute {})\n\n",
                                  duration_text(Duration{result.total_ps}), result.cluster, result.network,
                                  result.algorithm, result.compute);
@@ -93,7 +94,10 @@ std::string format_run(const live::RunResult& result, const std::string& folder)
   return text;
 }
 
-void RunProgress::update(const live::Progress& progress) {
+RunProgress::RunProgress(bool is_quiet)
+    : is_quiet_{is_quiet || ::isatty(STDERR_FILENO) == 0}, began_{std::chrono::steady_clock::now()} {}
+
+void RunProgress::update(const app::LiveProgress& progress) {
   if (is_quiet_) return;
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
   print_error(fmt::format("\r\033[Korrery: {} simulated, {:.0f} s wall; {} computing, {} communicating, {} of {} done",

@@ -4,21 +4,26 @@
 #include <chrono>
 #include <string>
 
-#include "orrery/live/run.hpp"
+#include "orrery/cli/session.hpp"
+#include "orrery/app/live_run.hpp"
 
 namespace orrery::cli {
 
 /// The summary after a run. `folder` is where the results are, or "".
-[[nodiscard]] std::string format_run(const live::RunResult& result, const std::string& folder);
+[[nodiscard]] std::string format_run(const app::LiveResult& result, const std::string& folder);
+
+/// What every live run of the command line has: the environment's Python, Ctrl-C, messages.
+void set_live_defaults(app::LiveOptions& options, const Session& session);
 
 /// One line on a terminal that says how far the clock is.
 class RunProgress {
  public:
-  explicit RunProgress(bool is_quiet) : is_quiet_{is_quiet}, began_{std::chrono::steady_clock::now()} {}
+  /// Silent when asked to be, and where no terminal shows it.
+  explicit RunProgress(bool is_quiet);
   ~RunProgress() { clear(); }
   RunProgress(const RunProgress&) = delete;
   RunProgress& operator=(const RunProgress&) = delete;
-  void update(const live::Progress& progress);
+  void update(const app::LiveProgress& progress);
   void clear();
 
  private:

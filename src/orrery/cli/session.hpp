@@ -16,6 +16,7 @@ namespace orrery::cli {
 struct Session {
   std::vector<std::string> words;  ///< As typed, program name first.
   std::function<void()> action{};  ///< Of the chosen command.
+  int exit_code = 0;               ///< Of the program, when it went well for us.
 };
 
 void add_run(CLI::App& root, Session& session);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The processes of a run: every one is a descendant of ours, noticed the moment it ends or stops, and gone when we are,
-/// whatever ends us.
+/// The processes of a run: every one is a descendant of ours, noticed the moment it ends or stops, and gone when we
+/// are, whatever ends us.
 #include <sys/types.h>
 
 #include <chrono>

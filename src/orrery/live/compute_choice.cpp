@@ -52,7 +52,8 @@ ComputeChoice parse_compute(const std::string& text, const std::string& source) 
       choice.ledger += "/ledger";
     }
     if (!std::filesystem::exists(ledger_path(choice.ledger, 0))) {
-      fail(text, source, fmt::format("{}: no ledger there; `orrery run --out FOLDER` writes one", ledger_path(value, 0)));
+      fail(text, source,
+           fmt::format("{}: no ledger there; `orrery run --out FOLDER` writes one", ledger_path(value, 0)));
     }
     return choice;
   }

@@ -123,7 +123,8 @@ Faults read_faults(const std::string& path, const topology::Cluster& cluster) {
     if (spec.link) {
       add_link_fault(at, spec, cluster, faults);
     } else if (spec.crash) {
-      faults.ranks.push_back({.at = Time{spec.at}, .rank = rank_of(at, "crash", *spec.crash, cluster), .is_crash = true});
+      const std::uint32_t rank = rank_of(at, "crash", *spec.crash, cluster);
+      faults.ranks.push_back({.at = Time{spec.at}, .rank = rank, .is_crash = true});
     } else {
       const std::uint32_t rank = rank_of(at, "slow", *spec.slow, cluster);
       faults.ranks.push_back({.at = Time{spec.at}, .rank = rank, .factor = *spec.by});

@@ -36,7 +36,7 @@ std::string existing(const std::string& path, const std::string& what) {
   return path;
 }
 
-void check_program(const RunOptions& options) {
+void check_program(const LaunchOptions& options) {
   if (options.program.empty()) throw InputError{"run: expected a script, or -m and a module"};
   const std::string& first = options.program.front();
   if (first == "-m") {
@@ -53,7 +53,7 @@ void check_program(const RunOptions& options) {
 
 }  // namespace
 
-Launch plan_launch(const RunOptions& options, const std::string& address, int control,
+Launch plan_launch(const LaunchOptions& options, const std::string& address, int control,
                    const std::vector<int>& outputs) {
   check_program(options);
   const std::string live = options.package + "/live";

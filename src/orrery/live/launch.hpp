@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// How the processes of a run are started: which words, which environment.
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "orrery/live/run.hpp"
-
 namespace orrery::live {
+
+struct LaunchOptions {
+  std::vector<std::string> program;   ///< The script, or -m and a module, and its arguments.
+  std::optional<std::int64_t> ranks;  ///< None: the program starts its own.
+  bool is_fresh = false;              ///< Separate interpreters instead of forks of one.
+  std::string python;                 ///< The interpreter.
+  std::string package;                ///< Folder of the Python package.
+};
 
 struct Launch {
   std::vector<std::string> words;
@@ -15,7 +23,7 @@ struct Launch {
 
 /// `address` is the coordinator's, `control` the launcher's descriptor, `outputs` those of TaggedOutput or none.
 /// InputError when a part of Orrery or the program is missing.
-[[nodiscard]] Launch plan_launch(const RunOptions& options, const std::string& address, int control,
+[[nodiscard]] Launch plan_launch(const LaunchOptions& options, const std::string& address, int control,
                                  const std::vector<int>& outputs);
 
 }  // namespace orrery::live

@@ -104,6 +104,7 @@ void LiveService::on_event(std::uint64_t payload) {
       Rank& waiter = ranks_[rank];
       if (waiter.turn != value / kMostRanks) return;
       if (waiter.waits == Waits::kStore) stores_.withdraw(rank);
+      if (waiter.waits == Waits::kPoll) return answer(rank, 0);
       if (waiter.waits == Waits::kStore || waiter.waits == Waits::kOperation) answer(rank, kTimedOut);
       return;
     }
@@ -172,6 +173,7 @@ void LiveService::handle(engine::ProcessId process, const engine::Call& call) {
   Rank& asker = ranks_[rank];
   const Time now = setup_.engine.now();
   ++asker.turn;
+  if (static_cast<Request>(call.operation) != Request::kTest) asker.polls_since = kTimeMax;
   asker.asked = now;
   asker.times.compute += now - asker.resumed;
   if (engine::Observer* observer = setup_.engine.observer(); observer != nullptr && now > asker.resumed) {
@@ -182,11 +184,8 @@ void LiveService::handle(engine::ProcessId process, const engine::Call& call) {
       return answer(rank, 0);
     case Request::kWait:
       return wait(rank, call.arguments[2]);
-    case Request::kTest: {
-      asker.handles.assign(1, static_cast<std::uint64_t>(call.arguments[2]));
-      const bool is_over = first_ended(asker) >= 0;
-      return answer(rank, is_over ? 1 : 0);
-    }
+    case Request::kTest:
+      return poll(rank, static_cast<std::uint64_t>(call.arguments[2]));
     case Request::kSleep:
       asker.waits = Waits::kSleep;
       return schedule(saturating_add(now, Duration{std::max<std::int64_t>(0, call.arguments[2])}), Event::kWake,
@@ -196,7 +195,7 @@ void LiveService::handle(engine::ProcessId process, const engine::Call& call) {
     case Request::kExit:
       return exit(rank, call.arguments[2]);
     case Request::kAbort:
-      throw SimulationError{fmt::format("{}: {}", rank_name(rank), reinterpret_cast<const char*>(setup_.arena.at(call.arguments[2])))};
+      throw SimulationError{fmt::format("{}: {}", rank_name(rank), &setup_.arena.get<const char>(call.arguments[2]))};
   }
   throw SimulationError{fmt::format("{} asks for something unknown ({})", rank_name(rank), call.operation)};
 }
@@ -214,6 +213,23 @@ void LiveService::wait(std::uint32_t rank, std::int64_t offset) {
     schedule(saturating_add(setup_.engine.now(), Duration{set.timeout_ps}), Event::kTimeout,
              waiter.turn * kMostRanks + rank, rank);
   }
+}
+
+/// A program that does nothing but poll would have to be woken millions of times for a second. It gets its answer when
+/// something of its has ended, else after a hundredth of the time for which it has polled already.
+void LiveService::poll(std::uint32_t rank, std::uint64_t handle) {
+  constexpr Duration kSpin = std::chrono::microseconds{20};  // Whoever polls less often does something in between.
+  constexpr Duration kShortest = std::chrono::microseconds{1};
+  Rank& asker = ranks_[rank];
+  const Time now = setup_.engine.now();
+  asker.handles.assign(1, handle);
+  if (first_ended(asker) >= 0) return answer(rank, 1);
+  const Duration computed = now - asker.resumed;
+  if (asker.polls_since > now || computed > kSpin) asker.polls_since = now;
+  const Duration pause = std::max(kShortest, (now - asker.polls_since) / 100) - computed;
+  if (pause <= Duration{}) return answer(rank, 0);
+  asker.waits = Waits::kPoll;
+  schedule(saturating_add(now, pause), Event::kTimeout, asker.turn * kMostRanks + rank, rank);
 }
 
 void LiveService::ask_store(std::uint32_t rank, std::int64_t offset) {
@@ -271,7 +287,7 @@ void LiveService::answer(std::uint32_t rank, std::int64_t value) {
   const Duration blocked = now - asker.asked;
   if (asker.waits == Waits::kSleep) {
     asker.times.sleeping += blocked;
-  } else if (asker.waits == Waits::kStore) {
+  } else if (asker.waits == Waits::kStore || asker.waits == Waits::kPoll) {
     asker.times.waiting += blocked;
   } else if (asker.waits == Waits::kOperation) {
     // Until all parties were there it waited; then it communicated.
@@ -328,8 +344,9 @@ void LiveService::on_ended(std::uint32_t rank, Ending ending) {
   }
   owner.ended.emplace(op.handle, ending.began);
   owner.endings.push_back(std::move(ending));
-  if (owner.waits != Waits::kOperation) return;
+  if (owner.waits != Waits::kOperation && owner.waits != Waits::kPoll) return;
   const auto found = std::ranges::find(owner.handles, op.handle);
+  if (owner.waits == Waits::kPoll) return answer(rank, found == owner.handles.end() ? 0 : 1);
   if (found != owner.handles.end()) answer(rank, found - owner.handles.begin());
 }
 
@@ -380,6 +397,7 @@ const char* LiveService::state(std::uint32_t rank) const {
     case Waits::kNothing:
       return "computing";
     case Waits::kOperation:
+    case Waits::kPoll:
       return "communicating";
     case Waits::kSleep:
       return "sleeping";
@@ -398,7 +416,12 @@ void LiveService::describe(engine::ProcessId process, engine::Blocked& blocked) 
     return;
   }
   std::vector<std::string> texts;
-  std::vector<std::string> parties;
+  std::vector<std::uint32_t> parties;
+  const auto named = [&](std::uint32_t party) {
+    const Rank& other = ranks_[party];
+    if (other.waits != Waits::kOver) return rank_name(party);
+    return fmt::format("{} (ended at {})", rank_name(party), orrery::to_text(other.times.finish.time_since_epoch()));
+  };
   for (const std::uint64_t handle : rank.handles) {
     const auto found = rank.open.find(handle);
     if (found == rank.open.end()) continue;
@@ -406,14 +429,16 @@ void LiveService::describe(engine::ProcessId process, engine::Blocked& blocked) 
     const Group& group = *groups_.at(op.group);
     texts.push_back(to_text(op, group));
     if (op.kind == ORRERY_SEND || op.kind == ORRERY_RECEIVE) {
-      if (op.peer >= 0) parties.push_back(group.names[static_cast<std::size_t>(op.peer)]);
+      if (op.peer >= 0) parties.push_back(group.ranks[static_cast<std::size_t>(op.peer)]);
       continue;
     }
-    for (const std::uint32_t missing : collectives_.missing(group, op)) parties.push_back(rank_name(missing));
+    for (const std::uint32_t missing : collectives_.missing(group, op)) parties.push_back(missing);
   }
   blocked.what = join(texts, " or ");
-  if (!parties.empty()) blocked.what += "; not there: " + join(parties, ", ");
-  blocked.waits_on = std::move(parties);
+  for (const std::uint32_t party : parties) {
+    blocked.what += (blocked.waits_on.empty() ? "; not there: " : ", ") + named(party);
+    blocked.waits_on.push_back(rank_name(party));
+  }
 }
 
 }  // namespace orrery::live

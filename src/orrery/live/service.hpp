@@ -53,7 +53,7 @@ class LiveService final : public Pinned,
   [[nodiscard]] std::int64_t wire_bytes() const { return collectives_.wire_bytes() + messages_.bytes(); }
 
  private:
-  enum class Waits : std::uint8_t { kNothing, kOperation, kSleep, kStore, kOver };
+  enum class Waits : std::uint8_t { kNothing, kOperation, kPoll, kSleep, kStore, kOver };
   struct Rank {
     engine::OriginId origin;
     RankTimes times;
@@ -62,6 +62,7 @@ class LiveService final : public Pinned,
     Time asked{};
     Time resumed{};
     std::vector<std::uint64_t> handles;   // It waits for one of these.
+    Time polls_since = kTimeMax;          // It has done nothing but poll in vain since then.
     std::int64_t store_request = 0;
     std::unordered_map<std::uint64_t, std::int64_t> open;  // Posted, not ended: handle to offset.
     std::unordered_map<std::uint64_t, Time> ended;         // Not told of yet: handle to when it began.
@@ -85,6 +86,7 @@ class LiveService final : public Pinned,
   void new_group(orrery_op& op);
   Group& group_of(std::uint32_t rank, const orrery_op& op);
   void wait(std::uint32_t rank, std::int64_t offset);
+  void poll(std::uint32_t rank, std::uint64_t handle);
   void ask_store(std::uint32_t rank, std::int64_t offset);
   void exit(std::uint32_t rank, std::int64_t status);
   /// Index of the operation among `handles` that ended first, or -1.

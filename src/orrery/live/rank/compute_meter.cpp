@@ -10,9 +10,15 @@ namespace orrery::live {
 namespace {
 
 constexpr std::int64_t kPsPerNs = 1000;
-/// From how many values on glue is charged by its median.
-constexpr std::uint32_t kGlueKnown = 3;
-constexpr std::uint32_t kWorkKnown = 2;
+/// How many durations make a key known.
+constexpr std::uint32_t kKnown = 2;
+
+/// How far above the low end noise may lie. Beyond it is other work: an operator whose cost depends on its data,
+/// another loop behind the same two points. Short glue is the noisiest.
+constexpr double kOperatorNoise = 8;
+constexpr double kShortGlueNoise = 2;
+constexpr double kLongGlueNoise = 1.5;
+constexpr std::int64_t kLongGlue = 50'000;
 
 /// Its address tells threads apart.
 thread_local constinit char this_thread = 0;
@@ -24,17 +30,24 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
   return x ^ (x >> 29);
 }
 
-bool is_near(std::int64_t value, std::int64_t typical) {
-  return value <= 2 * typical && 2 * value >= typical;
+/// Sets operators apart from the glue between two of them.
+constexpr std::uint64_t kOperatorKey = 0x6f70657261746f72;
+
+double noise_of(bool is_operator, std::int64_t low) {
+  if (is_operator) return kOperatorNoise;
+  return low < kLongGlue ? kShortGlueNoise : kLongGlueNoise;
 }
 
 }  // namespace
 
-MeterClock host_clock() { return {.wall = real_now, .thread_cpu = real_thread_cpu}; }
+MeterClock host_clock() {
+  return {.wall = real_now, .thread_cpu = real_thread_cpu, .reference_loop = time_reference_loop};
+}
 
-ComputeMeter::ComputeMeter(MeterOptions options) : options_{std::move(options)} {}
-
-bool ComputeMeter::is_own_thread() const { return thread_.load(std::memory_order_relaxed) == &this_thread; }
+ComputeMeter::ComputeMeter(MeterOptions options)
+    : options_{std::move(options)},
+      speed_{options_.clock.reference_loop},
+      known_{options_.table != nullptr ? KeyTable{options_.table} : KeyTable{}} {}
 
 bool ComputeMeter::wants_operators() const {
   return options_.mode == MeterMode::kMeasured || options_.mode == MeterMode::kFixedOperator;
@@ -54,48 +67,54 @@ std::int64_t ComputeMeter::split(std::uint64_t point) {
   return charged;
 }
 
+ComputeMeter::Segment* ComputeMeter::own_segment() {
+  return thread_.load(std::memory_order_relaxed) == &this_thread ? segment_ : nullptr;
+}
+
 void ComputeMeter::begin_at(const Readings& now) {
-  if (!is_own_thread()) {
-    // Another thread is the rank's now; what the last one left open is not ours.
+  if (own_segment() == nullptr) {
+    segment_ = &segments_[&this_thread];
     thread_.store(&this_thread, std::memory_order_relaxed);
-    operator_depth_ = 0;
-    pause_depth_ = 0;
   }
-  is_open_ = true;
-  part_begin_ = now;
-  paused_at_ = now;
-  operator_count_ = 0;
-  parts_.clear();
+  segment_->is_open = true;
+  segment_->begin = now;
+  segment_->paused_at = now;
+  segment_->operator_count = 0;
+  segment_->parts.clear();
 }
 
 std::int64_t ComputeMeter::end_at(const Readings& now, std::uint64_t point) {
   std::int64_t charged = 0;
-  if (is_own_thread() && is_open_) charged = charge(point, pause_depth_ > 0 ? paused_at_ : now);
-  is_open_ = false;
-  previous_ = point;
+  const auto found = segments_.find(&this_thread);
+  if (found != segments_.end()) {
+    Segment& segment = found->second;
+    if (segment.is_open) charged = charge(segment, point, segment.pause_depth > 0 ? segment.paused_at : now);
+    segment.is_open = false;
+    segment.previous = point;
+  }
   record_.add({.point = point, .picoseconds = charged});
   return charged;
 }
 
-std::int64_t ComputeMeter::charge(std::uint64_t point, const Readings& now) {
+std::int64_t ComputeMeter::charge(Segment& segment, std::uint64_t point, const Readings& now) {
   switch (options_.mode) {
     case MeterMode::kMeasured:
       break;
     case MeterMode::kFixedSegment:
       return options_.fixed_ps;
     case MeterMode::kFixedOperator:
-      return std::max(operator_count_ * options_.fixed_ps, kPsPerNs);
+      return std::max(segment.operator_count * options_.fixed_ps, kPsPerNs);
     case MeterMode::kLedger:
       return recorded_ps(point);
   }
-  const std::int64_t wall = now.wall - part_begin_.wall;
-  if (operator_depth_ > 0) {
-    // A point inside an operator (a collective, say, is one): what came before it is a piece of its own.
-    add_work(mix(operator_, mix(previous_, point)), wall);
-  } else {
-    add_glue(point, wall);
-  }
-  return measured_ns(now.cpu - part_begin_.cpu) * kPsPerNs;
+  speed_.sample(now.wall);
+  const std::int64_t wall = now.wall - segment.begin.wall;
+  // A point inside an operator (a collective, say, is one): what came before it is a piece of its own.
+  const bool is_operator = segment.operator_depth > 0;
+  const std::uint64_t glue = mix(segment.previous, point);
+  LowEnd& known = known_.find(is_operator ? mix(mix(kOperatorKey, segment.running), glue) : glue);
+  segment.parts.push_back({.wall = wall, .known = &known, .is_operator = is_operator});
+  return measured_ns(segment, std::max<std::int64_t>(now.cpu - segment.begin.cpu, 0)) * kPsPerNs;
 }
 
 std::int64_t ComputeMeter::recorded_ps(std::uint64_t point) {
@@ -110,65 +129,68 @@ std::int64_t ComputeMeter::recorded_ps(std::uint64_t point) {
   return 0;
 }
 
-std::int64_t ComputeMeter::measured_ns(std::int64_t cpu) {
-  std::int64_t known = 0;
+std::int64_t ComputeMeter::measured_ns(const Segment& segment, std::int64_t cpu) {
+  const double slowness = speed_.slowness();
+  std::int64_t charged = 0;
   std::int64_t unknown = 0;
-  for (const Part& part : parts_) {
+  std::int64_t rest = cpu;  // What is left of the CPU time for the unknown parts.
+  for (const Part& part : segment.parts) {
     // No part computed for longer than the whole.
-    const std::int64_t value = std::clamp<std::int64_t>(part.wall, 0, std::max<std::int64_t>(cpu, 0));
-    if (part.work != nullptr) {
-      part.work->add(value);
-      (part.work->count() >= kWorkKnown ? known : unknown) +=
-          part.work->count() >= kWorkKnown ? part.work->value() : value;
+    const std::int64_t value = std::clamp<std::int64_t>(part.wall, 0, cpu);
+    part.known->add(value);
+    const std::int64_t low = part.known->value();
+    const double noise = slowness * noise_of(part.is_operator, low);
+    if (part.known->count() < kKnown || static_cast<double>(value) > noise * static_cast<double>(low)) {
+      unknown += value;
     } else {
-      RecentMedian& median = part.glue->median;
-      median.add(value);
-      const bool is_known = median.count() >= kGlueKnown && is_near(value, median.value());
-      (is_known ? known : unknown) += is_known ? median.value() : value;
+      charged += low;
+      rest -= value;
     }
   }
-  return known + std::min(unknown, std::max<std::int64_t>(cpu - known, 0));
-}
-
-void ComputeMeter::add_work(std::uint64_t key, std::int64_t wall) {
-  parts_.push_back({.wall = wall, .work = &work_[key], .glue = nullptr});
-}
-
-void ComputeMeter::add_glue(std::uint64_t next, std::int64_t wall) {
-  parts_.push_back({.wall = wall, .work = nullptr, .glue = &glue_[mix(previous_, next)]});
+  unknown = std::clamp<std::int64_t>(rest, 0, unknown);
+  return charged + static_cast<std::int64_t>(static_cast<double>(unknown) / slowness);
 }
 
 void ComputeMeter::operator_begin(std::uint64_t key) {
-  if (!is_own_thread() || operator_depth_++ > 0) return;
-  operator_ = key;
-  if (!is_measured() || !is_counting()) return;
+  Segment* const segment = own_segment();
+  if (segment == nullptr || segment->operator_depth++ > 0) return;
+  segment->running = key;
+  if (!is_measured() || !segment->is_counting()) return;
   const std::int64_t now = options_.clock.wall();
-  add_glue(key, now - part_begin_.wall);
-  part_begin_.wall = now;
-  previous_ = key;
+  segment->parts.push_back(
+      {.wall = now - segment->begin.wall, .known = &known_.find(mix(segment->previous, key))});
+  segment->begin.wall = now;
+  segment->previous = key;
 }
 
 void ComputeMeter::operator_end() {
-  if (!is_own_thread() || operator_depth_ == 0 || --operator_depth_ > 0 || !is_counting()) return;
-  ++operator_count_;
+  Segment* const segment = own_segment();
+  if (segment == nullptr || segment->operator_depth == 0 || --segment->operator_depth > 0) return;
+  if (!segment->is_counting()) return;
+  ++segment->operator_count;
   if (!is_measured()) return;
   const std::int64_t now = options_.clock.wall();
-  // After a point inside the operator `previous_` is that point, and this is the piece that follows it.
-  add_work(previous_ == operator_ ? operator_ : mix(previous_, operator_), now - part_begin_.wall);
-  part_begin_.wall = now;
-  previous_ = operator_;
+  // After a point inside the operator `previous` is that point, and this is the piece that follows it.
+  const std::uint64_t piece = segment->previous == segment->running ? 0 : segment->previous;
+  const std::uint64_t key = mix(mix(kOperatorKey, segment->running), piece);
+  segment->parts.push_back(
+      {.wall = now - segment->begin.wall, .known = &known_.find(key), .is_operator = true});
+  segment->begin.wall = now;
+  segment->previous = segment->running;
 }
 
 void ComputeMeter::pause() {
-  if (!is_own_thread() || pause_depth_++ > 0 || !is_measured()) return;
-  paused_at_ = read();
+  Segment* const segment = own_segment();
+  if (segment == nullptr || segment->pause_depth++ > 0 || !is_measured()) return;
+  segment->paused_at = read();
 }
 
 void ComputeMeter::resume() {
-  if (!is_own_thread() || pause_depth_ == 0 || --pause_depth_ > 0 || !is_measured()) return;
+  Segment* const segment = own_segment();
+  if (segment == nullptr || segment->pause_depth == 0 || --segment->pause_depth > 0 || !is_measured()) return;
   const Readings now = read();
-  part_begin_.wall += now.wall - paused_at_.wall;
-  part_begin_.cpu += now.cpu - paused_at_.cpu;
+  segment->begin.wall += now.wall - segment->paused_at.wall;
+  segment->begin.cpu += now.cpu - segment->paused_at.cpu;
 }
 
 }  // namespace orrery::live

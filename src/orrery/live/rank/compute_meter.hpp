@@ -9,10 +9,10 @@
 /// Measured segments consist of operators, which the program announces, and the glue between them. Both are charged
 /// by what is known of their like, so that two runs agree although the host is noisy:
 ///   operator   keyed by what runs (name, shapes, types): the low end of all its durations.
-///   glue       keyed by what it lies between: its median when the duration is near it, else the duration, as
-///              different amounts of work may stand behind one key.
-/// What has not been seen before is charged as measured, but all of that together no more than the CPU time of the
-/// segment less what is charged for the rest: a thread that was preempted did not compute.
+///   glue       keyed by what it lies between: the low end of its durations when this one is near it, else what it
+///              took, as different amounts of work may stand behind one key.
+/// What is new, or far from what is known, is charged by CPU time (a thread that was preempted did not compute):
+/// that of the segment less that of its known parts, divided by how slow the host is just now.
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -20,6 +20,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "orrery/live/rank/host_speed.hpp"
 #include "orrery/live/rank/key_statistics.hpp"
 #include "orrery/live/rank/ledger_file.hpp"
 
@@ -36,6 +37,7 @@ enum class MeterMode {
 struct MeterClock {
   std::int64_t (*wall)();
   std::int64_t (*thread_cpu)();
+  std::int64_t (*reference_loop)() = nullptr;  ///< See HostSpeed.
 };
 [[nodiscard]] MeterClock host_clock();
 
@@ -51,17 +53,20 @@ struct MeterOptions {
   std::int64_t fixed_ps = 0;                               ///< Per segment or operator.
   LedgerReader* ledger = nullptr;                          ///< For kLedger; outlives the meter.
   std::function<void(const LedgerMismatch&)> on_mismatch;  ///< Called once; nothing is charged afterwards.
+  /// Where to keep what is known of durations, see KeyTable; null: memory of its own.
+  void* table = nullptr;
   MeterClock clock = host_clock();
 };
 
-/// One thread at a time has the segment, the one that began it; operators and pauses of other threads are ignored.
+/// One thread at a time has the meter, the last that began a segment; operators and pauses of others are ignored.
+/// The caller serialises begin(), end() and split().
 class ComputeMeter {
  public:
   explicit ComputeMeter(MeterOptions options);
 
   /// A segment begins now, on this thread.
   void begin();
-  /// Picoseconds to charge for the segment that ends at a point of this kind. 0 on a thread that did not begin it.
+  /// Picoseconds to charge for the segment that ends at a point of this kind. 0 on a thread that began none.
   std::int64_t end(std::uint64_t point);
   /// end() and begin() with one look at the clocks, for points that take no time themselves.
   std::int64_t split(std::uint64_t point);
@@ -83,44 +88,46 @@ class ComputeMeter {
     std::int64_t wall = 0;
     std::int64_t cpu = 0;
   };
-  struct Glue {
-    RecentMedian median;
-  };
   struct Part {
     std::int64_t wall = 0;
-    LowEnd* work = nullptr;  ///< Of an operator, else
-    Glue* glue = nullptr;
+    LowEnd* known = nullptr;
+    bool is_operator = false;
+  };
+  /// What one thread has under way. Another thread may be the rank's for a while.
+  struct Segment {
+    bool is_open = false;
+    Readings begin;              ///< `wall` of the present part, `cpu` of the segment.
+    std::uint64_t previous = 0;  ///< Operator or point before the present glue.
+    std::uint64_t running = 0;   ///< The outermost operator.
+    int operator_depth = 0;
+    std::int64_t operator_count = 0;
+    int pause_depth = 0;
+    Readings paused_at;
+    std::vector<Part> parts;
+
+    /// Whether what happens now belongs to it.
+    [[nodiscard]] bool is_counting() const { return is_open && pause_depth == 0; }
   };
 
   [[nodiscard]] Readings read() const { return {options_.clock.wall(), options_.clock.thread_cpu()}; }
   [[nodiscard]] bool is_measured() const { return options_.mode == MeterMode::kMeasured; }
-  [[nodiscard]] bool is_own_thread() const;
-  /// Whether what happens now belongs to the segment.
-  [[nodiscard]] bool is_counting() const { return is_open_ && pause_depth_ == 0; }
+  /// The calling thread's; null when another thread has the meter.
+  [[nodiscard]] Segment* own_segment();
   void begin_at(const Readings& now);
   std::int64_t end_at(const Readings& now, std::uint64_t point);
-  void add_work(std::uint64_t key, std::int64_t wall);
-  void add_glue(std::uint64_t next, std::int64_t wall);
-  std::int64_t measured_ns(std::int64_t cpu);
+  std::int64_t charge(Segment& segment, std::uint64_t point, const Readings& now);
+  std::int64_t measured_ns(const Segment& segment, std::int64_t cpu);
   std::int64_t recorded_ps(std::uint64_t point);
-  std::int64_t charge(std::uint64_t point, const Readings& now);
 
   MeterOptions options_;
   LedgerWriter record_;
   bool is_mismatched_ = false;
 
-  std::atomic<const void*> thread_ = nullptr;  ///< Whose segment it is; null: none has begun.
-  bool is_open_ = false;
-  Readings part_begin_;         ///< `cpu` is of the segment.
-  std::uint64_t previous_ = 0;  ///< Operator or point before this glue.
-  std::uint64_t operator_ = 0;
-  int operator_depth_ = 0;
-  std::int64_t operator_count_ = 0;
-  int pause_depth_ = 0;
-  Readings paused_at_;
-  std::vector<Part> parts_;
-  std::unordered_map<std::uint64_t, LowEnd> work_;
-  std::unordered_map<std::uint64_t, Glue> glue_;
+  std::atomic<const void*> thread_ = nullptr;  ///< Who has the meter.
+  Segment* segment_ = nullptr;                 ///< Its.
+  std::unordered_map<const void*, Segment> segments_;
+  HostSpeed speed_;
+  KeyTable known_;
 };
 
 }  // namespace orrery::live

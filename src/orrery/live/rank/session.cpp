@@ -8,9 +8,11 @@
 
 #include <bit>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -73,12 +75,16 @@ std::int64_t proportional_memory() {
   std::FILE* const file = std::fopen("/proc/self/smaps_rollup", "re");
   if (file == nullptr) return 0;
   char line[256];
-  long long kilobytes = 0;
+  std::int64_t kilobytes = 0;
   while (std::fgets(line, sizeof line, file) != nullptr) {
-    if (std::sscanf(line, "Pss: %lld kB", &kilobytes) == 1) break;
+    const std::string_view text{line};
+    if (!text.starts_with("Pss:")) continue;
+    const std::size_t digits = text.find_first_of("0123456789");
+    if (digits != std::string_view::npos) std::from_chars(line + digits, line + text.size(), kilobytes);
+    break;
   }
   std::fclose(file);
-  return static_cast<std::int64_t>(kilobytes) * 1024;
+  return kilobytes * 1024;
 }
 
 std::int64_t scaled(std::int64_t picoseconds, double scale) {

@@ -8,12 +8,13 @@
 #include <vector>
 
 #include "orrery/engine/observer.hpp"
+#include "orrery/live/launch.hpp"
 #include "orrery/live/rank_times.hpp"
 #include "orrery/timeline/manifest.hpp"
 
-namespace orrery::live {
+namespace orrery::app {
 
-struct Progress {
+struct LiveProgress {
   Time now{};
   std::uint32_t ranks = 0;
   std::uint32_t computing = 0;
@@ -21,32 +22,28 @@ struct Progress {
   std::uint32_t done = 0;
 };
 
-struct RunOptions {
+struct LiveOptions {
   std::string cluster;
   std::string network = "flow";
   std::string algorithm;                ///< "" = what the cluster's library would choose.
-  std::optional<std::int64_t> ranks;    ///< None: the program starts its own.
-  std::vector<std::string> program;     ///< The script, or -m and a module, and its arguments.
+  live::LaunchOptions launch;           ///< The program and how its ranks are started.
   std::string compute = "measured";
   std::int64_t jobs = 1;
   std::string faults;                   ///< A file, or "".
   std::string output;                   ///< Folder for the results, or "".
   std::uint64_t seed = 0;
-  bool is_fresh = false;                ///< Separate interpreters instead of forks of one.
   bool tags_output = false;
   bool output_to_stderr = false;        ///< The ranks' standard output goes to ours for errors.
-  std::string python;                   ///< The interpreter.
-  std::string package;                  ///< Folder of the Python package.
   std::string catalog;
   std::vector<std::string> command;     ///< As typed, for the manifest.
   std::string option_prefix;            ///< "--" for messages about options.
   std::function<bool()> wants_stop;
   std::function<void(const std::string&)> say;
-  std::function<void(const Progress&)> progress;
+  std::function<void(const LiveProgress&)> progress;
 };
 
-struct RankResult {
-  RankTimes times;
+struct LiveRank {
+  live::RankTimes times;
   std::string device;
   std::string node;
   std::int64_t memory_bytes = 0;
@@ -60,9 +57,9 @@ struct OperationTotal {
   Duration waiting{};           ///< Before that.
 };
 
-struct RunResult {
+struct LiveResult {
   std::int64_t total_ps = 0;
-  std::vector<RankResult> ranks;
+  std::vector<LiveRank> ranks;
   std::vector<OperationTotal> operations;  ///< By time, largest first.
   std::int64_t wire_bytes = 0;
   std::string cluster;
@@ -77,7 +74,7 @@ struct RunResult {
   bool has_joined = true;                  ///< False: the program never called init_process_group.
 };
 
-[[nodiscard]] RunResult run(const RunOptions& options);
-[[nodiscard]] std::string to_json(const RunResult& result);
+[[nodiscard]] LiveResult run_live(const LiveOptions& options);
+[[nodiscard]] std::string to_json(const LiveResult& result);
 
-}  // namespace orrery::live
+}  // namespace orrery::app

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "orrery/live/run_records.hpp"
+#include "orrery/app/live_records.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -13,7 +12,7 @@
 #include "orrery/live/compute_choice.hpp"
 #include "orrery/timeline/timeline_file.hpp"
 
-namespace orrery::live {
+namespace orrery::app {
 namespace {
 
 namespace fs = std::filesystem;
@@ -29,26 +28,11 @@ void write_text(const std::string& path, std::string_view text) {
   file.commit();
 }
 
-/// The whole of an anonymous file.
-std::string contents(int descriptor) {
-  struct stat status{};
-  if (::fstat(descriptor, &status) != 0) return {};
-  std::string text(static_cast<std::size_t>(status.st_size), '\0');
-  std::size_t got = 0;
-  while (got < text.size()) {
-    const ssize_t count = ::pread(descriptor, text.data() + got, text.size() - got, static_cast<off_t>(got));
-    if (count <= 0) break;
-    got += static_cast<std::size_t>(count);
-  }
-  text.resize(got);
-  return text;
-}
-
-Json ranks_json(const RunResult& result) {
+Json ranks_json(const LiveResult& result) {
   Json ranks = Json::array();
   for (std::size_t i = 0; i < result.ranks.size(); ++i) {
-    const RankResult& rank = result.ranks[i];
-    const RankTimes& times = rank.times;
+    const LiveRank& rank = result.ranks[i];
+    const live::RankTimes& times = rank.times;
     Json one{{"rank", i},
              {"node", rank.node},
              {"device", rank.device},
@@ -66,7 +50,7 @@ Json ranks_json(const RunResult& result) {
   return ranks;
 }
 
-Json operations_json(const RunResult& result) {
+Json operations_json(const LiveResult& result) {
   Json operations = Json::array();
   for (const OperationTotal& total : result.operations) {
     operations.push_back({{"name", total.name},
@@ -94,20 +78,20 @@ void check_output_folder(const std::string& folder) {
   fs::remove(folder, problem);
 }
 
-RunRecords::RunRecords(const RunOptions& options, std::size_t world) : folder_{options.output}, world_{world} {
+LiveRecords::LiveRecords(const LiveOptions& options, std::size_t world) : folder_{options.output}, world_{world} {
   if (folder_.empty()) return;
   recorder_ = std::make_unique<timeline::Recorder>();
   events_ = "rank,operation,group,sequence,peer,bytes,posted_ps,began_ps,done_ps,failed,where\n";
 }
 
-void RunRecords::add(const OperationRecord& record) {
+void LiveRecords::add(const live::OperationRecord& record) {
   if (folder_.empty()) return;
   events_ += fmt::format("{},{},{},{},{},{},{},{},{},{},\"{}\"\n", record.rank, record.name, record.group,
                          record.sequence, record.peer, record.bytes, count_ps(record.posted),
                          count_ps(record.began), count_ps(record.done), record.has_failed ? 1 : 0, record.where);
 }
 
-void RunRecords::write(const RunResult& result, const std::function<int(std::size_t)>& ledger) const {
+void LiveRecords::write(const LiveResult& result, const live::LedgerFiles& ledgers) const {
   if (folder_.empty()) return;
   // Under another name first: a folder that is there is whole.
   const std::string temporary = fmt::format("{}.{}.tmp", folder_, ::getpid());
@@ -117,7 +101,7 @@ void RunRecords::write(const RunResult& result, const std::function<int(std::siz
   try {
     fs::create_directory(temporary + "/ledger");
     for (std::size_t rank = 0; rank < world_; ++rank) {
-      write_text(ledger_path(temporary + "/ledger", rank), contents(ledger(rank)));
+      write_text(live::ledger_path(temporary + "/ledger", rank), ledgers.recorded(rank));
     }
     write_text(temporary + "/result.json", to_json(result));
     write_text(temporary + "/events.csv", timeline::to_comment_lines(result.manifest) + events_);
@@ -134,7 +118,7 @@ void RunRecords::write(const RunResult& result, const std::function<int(std::siz
   }
 }
 
-std::string to_json(const RunResult& result) {
+std::string to_json(const LiveResult& result) {
   // Nothing of this hour or machine: the same run gives the same bytes.
   const Json json{{"total_ps", result.total_ps},
                   {"cluster", result.cluster},
@@ -149,4 +133,4 @@ std::string to_json(const RunResult& result) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace orrery::live
+}  // namespace orrery::app

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "orrery/app/live_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "orrery/app/cluster_digest.hpp"
+#include "orrery/app/cluster_report.hpp"
+#include "orrery/app/live_records.hpp"
+#include "orrery/base/error.hpp"
+#include "orrery/base/text.hpp"
+#include "orrery/collectives/algorithm.hpp"
+#include "orrery/topology/catalog.hpp"
+#include "orrery/topology/load_cluster.hpp"
+
+namespace orrery::app {
+namespace {
+
+constexpr std::int64_t kMostJobs = 1024;
+
+void check_ranks(const LiveOptions& options, const topology::Cluster& cluster) {
+  if (!options.launch.ranks) return;
+  const std::int64_t ranks = *options.launch.ranks;
+  const auto available = static_cast<std::int64_t>(cluster.ranks.size());
+  if (ranks >= 1 && ranks <= available) return;
+  refuse_option(options, "ranks", fmt::format("{}", ranks),
+                fmt::format("cluster '{}' has {} rank{}; expected 1 to {}", cluster.name, available,
+                            available == 1 ? "" : "s", available));
+}
+
+}  // namespace
+
+void refuse_option(const LiveOptions& options, const char* option, const std::string& value,
+                   const std::string& expected) {
+  throw InputError{{.source = options.option_prefix + option,
+                    .position = {},
+                    .field = {},
+                    .value = value,
+                    .expected = expected,
+                    .nearest = {}}};
+}
+
+LivePlan plan_live(const LiveOptions& options) {
+  const std::string& prefix = options.option_prefix;
+  LivePlan plan;
+  if (options.cluster.empty()) refuse_option(options, "cluster", {}, "expected a file, a preset or a generator");
+  plan.network = choose_network(options.network, network::builtin_networks(), prefix + "network");
+  plan.compute = live::parse_compute(options.compute, prefix + "compute");
+  if (options.jobs < 1 || options.jobs > kMostJobs) {
+    refuse_option(options, "jobs", fmt::format("{}", options.jobs), fmt::format("expected 1 to {}", kMostJobs));
+  }
+  if (options.tags_output && !options.launch.ranks) {
+    refuse_option(options, "tag-output", {}, "needs the number of ranks (-n)");
+  }
+  topology::LoadOptions load;
+  load.source = prefix + "cluster";
+  load.catalog = options.catalog;
+  plan.cluster = topology::load_cluster(options.cluster, load);
+  check_reachable(plan.cluster, options.cluster);
+  check_ranks(options, plan.cluster);
+  plan.catalog = options.catalog.empty() ? topology::catalog_directory() : options.catalog;
+  plan.fallback = plan.cluster.nccl_platform.empty() ? "gloo" : "nccl";
+  plan.algorithm = options.algorithm.empty() ? plan.fallback : options.algorithm;
+  if (plan.algorithm != "gloo" && plan.algorithm != "nccl") {
+    const collectives::AlgorithmRegistry algorithms = collectives::builtin_algorithms();
+    static_cast<void>(algorithms.get(plan.algorithm));  // InputError on unknown names.
+  }
+  if (!options.faults.empty()) {
+    plan.faults = live::read_faults(options.faults, plan.cluster);
+    // Links fail as they change by the cluster's own description.
+    std::vector<topology::LinkEvent>& events = plan.cluster.events;
+    events.insert(events.end(), plan.faults.links.begin(), plan.faults.links.end());
+    std::ranges::stable_sort(events, {}, &topology::LinkEvent::at);
+  }
+  check_output_folder(options.output);
+  return plan;
+}
+
+std::vector<std::pair<std::string, std::string>> describe_plan(const LivePlan& plan, const LiveOptions& options,
+                                                               std::size_t world) {
+  return {
+      {"program", join(options.launch.program, " ")},
+      {"cluster", plan.cluster.name},
+      {"cluster_digest", fmt::format("{:016x}", cluster_digest(plan.cluster))},
+      {"ranks", fmt::format("{}", world)},
+      {"network", plan.network.resolved},
+      {"algorithm", plan.algorithm},
+      {"compute", options.compute},
+      {"faults", options.faults},
+  };
+}
+
+}  // namespace orrery::app

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Everything about a live run that is known before a process is started. All input errors come from here.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "orrery/app/live_run.hpp"
+#include "orrery/app/network_choice.hpp"
+#include "orrery/live/compute_choice.hpp"
+#include "orrery/live/faults.hpp"
+#include "orrery/topology/cluster.hpp"
+
+namespace orrery::app {
+
+struct LivePlan {
+  topology::Cluster cluster;  ///< With the links' faults among its events.
+  NetworkChoice network;
+  live::ComputeChoice compute;
+  live::Faults faults;
+  std::string catalog;
+  std::string algorithm;
+  std::string fallback;  ///< For operations that `algorithm` cannot do.
+};
+
+[[nodiscard]] LivePlan plan_live(const LiveOptions& options);
+
+/// A wrong value of an option.
+[[noreturn]] void refuse_option(const LiveOptions& options, const char* option, const std::string& value,
+                                const std::string& expected);
+
+/// The settings as used, for the manifest.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> describe_plan(const LivePlan& plan,
+                                                                             const LiveOptions& options,
+                                                                             std::size_t world);
+
+}  // namespace orrery::app

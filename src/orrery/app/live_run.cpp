@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "orrery/app/live_run.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "orrery/app/live_plan.hpp"
+#include "orrery/app/live_records.hpp"
+#include "orrery/app/simulation.hpp"
+#include "orrery/live/children.hpp"
+#include "orrery/live/cores.hpp"
+#include "orrery/live/gathering.hpp"
+#include "orrery/live/ledger_files.hpp"
+#include "orrery/live/service.hpp"
+#include "orrery/live/tagged_output.hpp"
+#include "orrery/version.hpp"
+
+namespace orrery::app {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+using live::ChildEvent;
+using live::Gathering;
+
+constexpr auto kGrace = std::chrono::seconds{10};  // For programs that have ended, to leave.
+constexpr auto kProgressPause = std::chrono::milliseconds{200};
+constexpr auto kProgressFirst = std::chrono::seconds{1};
+
+/// Sums by the name of the operation.
+class Totals {
+ public:
+  void add(const live::OperationRecord& record) {
+    OperationTotal& total = by_name_[record.name];
+    total.name = record.name;
+    ++total.calls;
+    total.bytes += record.bytes;
+    total.time += record.done - record.began;
+    total.waiting += record.began - record.posted;
+  }
+  [[nodiscard]] std::vector<OperationTotal> sorted() const {
+    std::vector<OperationTotal> totals;
+    for (const auto& [name, total] : by_name_) totals.push_back(total);
+    std::ranges::stable_sort(totals, std::greater{}, &OperationTotal::time);
+    return totals;
+  }
+
+ private:
+  std::map<std::string, OperationTotal> by_name_;
+};
+
+/// The processes of the run, from their start to the last one's end.
+class Programs : Pinned {
+ public:
+  Programs(const LiveOptions& options, const LivePlan& plan) : options_{options} {
+    const int output = options.output_to_stderr ? STDERR_FILENO : STDOUT_FILENO;
+    std::vector<int> inherited;
+    if (options.tags_output) {
+      tagged_ = std::make_unique<live::TaggedOutput>(static_cast<std::size_t>(*options.launch.ranks), output,
+                                                     STDERR_FILENO);
+      inherited = tagged_->descriptors();
+    }
+    const live::Launch launch =
+        plan_launch(options.launch, gathering_.address(), gathering_.launcher_descriptor(), inherited);
+    inherited.push_back(gathering_.launcher_descriptor());
+    root_ = children_.start(launch.words, launch.environment, inherited, output);
+    if (tagged_) tagged_->start();
+    std::optional<int> world;
+    if (options.launch.ranks) world = static_cast<int>(*options.launch.ranks);
+    members_ = gathering_.wait({.world = world,
+                                .most = static_cast<int>(plan.cluster.ranks.size()),
+                                .cluster = plan.cluster.name,
+                                .root = root_,
+                                .wants_stop = options.wants_stop,
+                                .say = options.say});
+  }
+
+  /// 0: the program never joined.
+  [[nodiscard]] std::size_t world() const { return members_.size(); }
+  /// Of the program that never joined.
+  [[nodiscard]] int status() const {
+    const ChildEvent end = gathering_.root_end().value_or(ChildEvent{});
+    constexpr int kSignalled = 128;
+    return end.was_killed ? kSignalled + end.status : end.status;
+  }
+  void kill(std::uint32_t rank) const { ::kill(members_[rank].process, SIGKILL); }
+
+  /// From now on the host hears of ranks that die; lets them go on.
+  void connect(engine::ProcessHost& host, const std::function<live::JoinReply(std::size_t)>& reply_for) {
+    {
+      const std::scoped_lock lock{mutex_};
+      host_ = &host;
+    }
+    for (Gathering::Member& member : members_) {
+      Gathering::reply(member, reply_for(static_cast<std::size_t>(member.rank)));
+    }
+  }
+  void disconnect() {
+    const std::scoped_lock lock{mutex_};
+    host_ = nullptr;
+  }
+  void end() {
+    disconnect();
+    children_.kill_all();
+  }
+  /// True when all left by themselves.
+  bool finish() {
+    disconnect();
+    return children_.finish(kGrace);
+  }
+
+ private:
+  void tell(const ChildEvent& event) {
+    const std::scoped_lock lock{mutex_};
+    if (host_ == nullptr) return gathering_.tell(event);
+    const int rank = gathering_.rank_of(event.process);
+    if (rank >= 0) host_->mark_dead(engine::ProcessId{static_cast<std::uint32_t>(rank)}, live::to_text(event));
+  }
+
+  const LiveOptions& options_;
+  Gathering gathering_;
+  std::mutex mutex_;  // Of `host_`: children are watched by a thread of their own.
+  engine::ProcessHost* host_ = nullptr;
+  std::unique_ptr<live::TaggedOutput> tagged_;
+  live::Children children_{[this](const ChildEvent& event) { tell(event); }};
+  pid_t root_ = 0;
+  std::vector<Gathering::Member> members_;
+};
+
+/// The simulation that the programs run in.
+class LiveRun : Pinned {
+ public:
+  LiveRun(const LiveOptions& options, LivePlan plan, Programs& programs, SteadyClock::time_point began)
+      : options_{options},
+        plan_{std::move(plan)},
+        programs_{programs},
+        world_{static_cast<std::uint32_t>(programs.world())},
+        next_progress_{began + kProgressFirst},
+        records_{options, world_},
+        simulation_{{.cluster = plan_.cluster,
+                     .router = router_,
+                     .network = plan_.network,
+                     .seed = options.seed,
+                     .observer = records_.observer(),
+                     .wants_stop = &wants_stop_}},
+        service_{service_setup()},
+        host_{simulation_.engine(), service_,
+              {.externals = world_, .concurrency = static_cast<std::uint32_t>(options.jobs)}},
+        faults_{simulation_.engine(), plan_.faults.ranks, world_, service_} {
+    service_.attach(host_);
+    for (std::uint32_t rank = 0; rank < world_; ++rank) host_.add_external(fmt::format("rank {}", rank));
+    for (std::size_t rank = 0; rank < world_; ++rank) {
+      if (plan_.compute.mode == live::MeterMode::kLedger) {
+        ledgers_.provide(live::ledger_path(plan_.compute.ledger, rank), rank, world_);
+      }
+      if (!options.output.empty()) ledgers_.record();
+    }
+  }
+
+  void run() {
+    const std::vector<int> cores = live::choose_cores(options_.jobs);
+    programs_.connect(host_, [&](std::size_t rank) { return reply_for(rank, cores); });
+    try {
+      const live::SameCore same_core{cores};
+      host_.run();
+    } catch (...) {
+      programs_.end();
+      throw;
+    }
+  }
+
+  /// After run(), and after the programs have left. Writes the records.
+  void report(LiveResult& result) {
+    for (std::uint32_t rank = 0; rank < world_; ++rank) {
+      LiveRank& one = result.ranks.emplace_back();
+      one.times = service_.times(rank);
+      one.device = plan_.cluster.devices[plan_.cluster.device_of_rank[rank]].name;
+      one.node = plan_.cluster.graph.name(plan_.cluster.ranks[rank]);
+      one.memory_bytes = arena_.page(rank).memory_bytes.load();
+      result.memory_bytes += one.memory_bytes;
+      if (one.times.finish != kTimeMax) result.total_ps = std::max(result.total_ps, count_ps(one.times.finish));
+    }
+    result.operations = totals_.sorted();
+    result.wire_bytes = service_.wire_bytes();
+    for (const std::string& note : simulation_.network().notes()) result.notes.push_back(note);
+    timeline::Manifest& manifest = result.manifest;
+    manifest.version = kVersion;
+    manifest.commit = commit();
+    manifest.seed = options_.seed;
+    manifest.digest = simulation_.engine().digest();
+    manifest.configuration = describe_plan(plan_, options_, world_);
+    manifest.command = options_.command;
+    records_.write(result, ledgers_);
+  }
+
+ private:
+  live::LiveService::Setup service_setup() {
+    return {.engine = simulation_.engine(),
+            .network = simulation_.network(),
+            .router = router_,
+            .cluster = plan_.cluster,
+            .arena = arena_,
+            .world = world_,
+            .algorithm = plan_.algorithm,
+            .fallback = plan_.fallback,
+            .catalog = plan_.catalog,
+            .is_faulty = !options_.faults.empty(),
+            .on_crash = [this](std::uint32_t rank) { programs_.kill(rank); },
+            .record = [this](const live::OperationRecord& record) {
+              totals_.add(record);
+              records_.add(record);
+            }};
+  }
+
+  live::JoinReply reply_for(std::size_t rank, const std::vector<int>& cores) {
+    live::JoinReply reply;
+    reply.is_accepted = 1;
+    reply.slot = host_.slot(engine::ProcessId{static_cast<std::uint32_t>(rank)});
+    reply.region = host_.region().descriptor();
+    reply.arena = arena_.descriptor();
+    reply.core = cores.empty() ? -1 : cores[rank % cores.size()];
+    reply.compute = static_cast<std::uint32_t>(plan_.compute.mode);
+    reply.fixed_ps = count_ps(plan_.compute.fixed);
+    reply.ledger_in = ledgers_.in(rank);
+    reply.ledger_out = ledgers_.out(rank);
+    return reply;
+  }
+
+  void show_progress() {
+    const auto now = SteadyClock::now();
+    if (now < next_progress_) return;
+    next_progress_ = now + kProgressPause;
+    LiveProgress progress{.now = simulation_.engine().now(), .ranks = world_};
+    for (std::uint32_t rank = 0; rank < world_; ++rank) {
+      const std::string_view state = service_.state(rank);
+      progress.computing += state == "computing" ? 1 : 0;
+      progress.communicating += state == "communicating" ? 1 : 0;
+      progress.done += state == "done" ? 1 : 0;
+    }
+    options_.progress(progress);
+  }
+
+  const LiveOptions& options_;
+  LivePlan plan_;
+  Programs& programs_;
+  std::uint32_t world_;
+  SteadyClock::time_point next_progress_;
+  Totals totals_;
+  LiveRecords records_;
+  live::LedgerFiles ledgers_;
+  /// Asked at every wait for a program: also the moment to show how it goes.
+  std::function<bool()> wants_stop_ = [this] {
+    if (options_.progress) show_progress();
+    return options_.wants_stop && options_.wants_stop();
+  };
+  topology::Router router_{plan_.cluster.graph};
+  Simulation simulation_;
+  live::Arena arena_ = live::Arena::create(world_ + 1);
+  live::LiveService service_;
+  engine::ProcessHost host_;
+  live::FaultClock faults_;
+};
+
+}  // namespace
+
+LiveResult run_live(const LiveOptions& options) {
+  const auto began = SteadyClock::now();
+  LivePlan plan = plan_live(options);
+  LiveResult result;
+  result.cluster = plan.cluster.name;
+  result.network = plan.network.name;
+  result.algorithm = plan.algorithm;
+  result.compute = options.compute;
+  Programs programs{options, plan};
+  if (programs.world() == 0) {
+    result.has_joined = false;
+    result.program_status = programs.status();
+    return result;
+  }
+  LiveRun run{options, std::move(plan), programs, began};
+  run.run();
+  if (!programs.finish()) {
+    result.notes.emplace_back("some processes of the program did not leave by themselves and were ended");
+  }
+  run.report(result);
+  result.wall_seconds = std::chrono::duration<double>(SteadyClock::now() - began).count();
+  return result;
+}
+
+}  // namespace orrery::app

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The ranks' ledgers while a run is on: anonymous files, which ranks open through /proc.
+#include <string>
+#include <vector>
+
+#include "orrery/base/pinned.hpp"
+
+namespace orrery::live {
+
+class LedgerFiles : Pinned {
+ public:
+  ~LedgerFiles();
+  /// The next rank charges what `path` holds. InputError when it cannot be read or is not the ledger of this rank.
+  void provide(const std::string& path, std::size_t rank, std::size_t world);
+  /// The next rank records.
+  void record();
+  /// Descriptors, or -1.
+  [[nodiscard]] int in(std::size_t rank) const { return rank < in_.size() ? in_[rank] : -1; }
+  [[nodiscard]] int out(std::size_t rank) const { return rank < out_.size() ? out_[rank] : -1; }
+  /// What the rank has recorded.
+  [[nodiscard]] std::string recorded(std::size_t rank) const;
+
+ private:
+  std::vector<int> in_;
+  std::vector<int> out_;
+};
+
+}  // namespace orrery::live

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// How much slower than at its best the host computes now: a core that shares its units with another one, or a
+/// virtual machine that shares the core, halves its speed for seconds, and CPU time does not show it. A small loop
+/// of a fixed amount of work, timed every few milliseconds, does.
+///
+/// It sees the core, not the memory: work that lives on bandwidth is slowed down by other things.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "orrery/live/rank/interpose.hpp"
+#include "orrery/live/rank/key_statistics.hpp"
+
+namespace orrery::live {
+
+/// The loop; the nanoseconds it took. About 5 us.
+[[nodiscard]] inline std::int64_t time_reference_loop() {
+  // Independent chains, loads and branches, so that it feels a neighbour on the same core as programs do: a single
+  // chain of dependent steps would leave the neighbour all the room it wants.
+  static std::array<std::uint32_t, 1024> table{};
+  constexpr std::uint64_t kFactor = 6364136223846793005ULL;
+  std::uint64_t a = 1;
+  std::uint64_t b = 2;
+  std::uint64_t c = 3;
+  std::uint64_t d = 4;
+  const std::int64_t begin = real_now();
+  for (int i = 0; i < 4000; ++i) {
+    a = a * kFactor + table[(a >> 40) & 1023];
+    b = b * kFactor + table[(b >> 40) & 1023];
+    c = ((c << 7) ^ (c >> 3)) + table[c & 1023];
+    d += (c & 1) != 0 ? a ^ b : table[d & 1023];
+  }
+  const std::int64_t end = real_now();
+  table[0] = static_cast<std::uint32_t>(a + b + c + d) & 1U;  // The compiler must not guess the result.
+  return end - begin;
+}
+
+class HostSpeed {
+ public:
+  /// `loop` may be null: then the host is always at its best.
+  explicit HostSpeed(std::int64_t (*loop)()) : loop_{loop} {}
+
+  /// Takes a sample unless the last one is recent. `now`: any clock in nanoseconds.
+  void sample(std::int64_t now) {
+    if (loop_ == nullptr || (best_.count() > 0 && now - sampled_at_ < kEvery)) return;
+    sampled_at_ = now;
+    const std::int64_t took = std::max<std::int64_t>(loop_(), 1);
+    if (best_.count() == 0) recent_.fill(took);
+    best_.add(took);
+    recent_[next_++ % recent_.size()] = took;
+    auto sorted = recent_;
+    std::ranges::sort(sorted);
+    slowness_ = std::max(1.0, static_cast<double>(sorted[1]) / static_cast<double>(best_.value()));
+  }
+  /// >= 1.
+  [[nodiscard]] double slowness() const { return slowness_; }
+
+ private:
+  static constexpr std::int64_t kEvery = 2'000'000;
+
+  std::int64_t (*loop_)();
+  std::int64_t sampled_at_ = 0;
+  LowEnd best_;
+  std::array<std::int64_t, 3> recent_{};  ///< Their median counts: one of them may have been interrupted.
+  std::size_t next_ = 0;
+  double slowness_ = 1;
+};
+
+}  // namespace orrery::live
