@@ -176,7 +176,7 @@ def apply() -> None:
 def patch_backends(core: ModuleType, dist: ModuleType) -> None:
     backend, types = core.Backend, core.ProcessGroup.BackendType
     backend.register_backend(
-        NAME, lambda options, _: shim().create_backend(options), extended_api=True, devices=["cpu", "cuda"]
+        NAME, lambda options, _: shim().create_backend(options, _label), extended_api=True, devices=["cpu", "cuda"]
     )
     for name in REPLACED:
         # As type GLOO, DDP would take our backend for a ProcessGroupGloo.
@@ -212,12 +212,15 @@ class _Options(SimpleNamespace):
 
 # ---- groups --------------------------------------------------------------------------------------------------------
 
+_label = NAME  #: What the program calls the backend of the group that is being made.
+
 
 def patch_groups(core: ModuleType) -> None:
     group, stock = core.ProcessGroup, core._new_process_group_helper
 
     @functools.wraps(stock)
     def new_group(size, rank, ranks, backend, store, name, *rest, **options):
+        global _label
         if str(backend) == core.Backend.FAKE:
             return stock(size, rank, ranks, backend, store, name, *rest, **options)
         if size == -1:  # MPI: torch would ask the MPI library.
@@ -226,6 +229,7 @@ def patch_groups(core: ModuleType) -> None:
             store = shim().Store("mpi://", NCCL_TIMEOUT)
         if not ranks:
             try_join(rank, size)
+        _label = core.BackendConfig(backend).asked.partition(",")[0].partition(":")[2]
         made, prefix = stock(size, rank, ranks, backend, store, name, *rest, **options)
         if isinstance(made, group) and NAME in core.BackendConfig(backend).device_backend_map.values():
             made._set_default_backend(group.BackendType.CUSTOM)

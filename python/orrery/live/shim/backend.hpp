@@ -16,8 +16,8 @@ class Backend final : public c10d::Backend {
   struct Options final : c10d::Backend::Options {
     explicit Options(Milliseconds timeout) : c10d::Backend::Options{"orrery", timeout} {}
   };
-  /// `ranks` are the members' ranks in the world, in group order.
-  Backend(int rank, std::vector<std::int32_t> ranks, std::string name, Milliseconds timeout);
+  /// `ranks` are the members' ranks in the world, in group order; `label` is what the program calls the backend.
+  Backend(int rank, std::vector<std::int32_t> ranks, std::string name, Milliseconds timeout, std::string label);
 
   const std::string getBackendName() const override { return "orrery"; }
   c10::intrusive_ptr<c10d::Backend::Options> getBackendOptions() override { return options_; }
@@ -92,6 +92,8 @@ class Backend final : public c10d::Backend {
   /// Posts one operation: `payload` is copied now, one tensor after the other; `take` writes `outputs` at the end.
   WorkPointer post(const Call& call, const Sizes& sizes, const Tensors& payload, Tensors outputs,
                    Work::Take take);
+  /// What torch's profiler is told, if it listens: "gloo:all_reduce", and the tensors for their shapes.
+  Work::Event event_of(const Call& call, const Tensors& payload, const Tensors& outputs) const;
   WorkPointer reduce_to_all(const Call& call, const Tensors& tensors);
   WorkPointer gather_to_all(const Call& call, Tensors outputs, const Tensors& inputs);
   WorkPointer reduce_parts(const Call& call, const Tensors& outputs, const Tensors& inputs);
@@ -104,6 +106,7 @@ class Backend final : public c10d::Backend {
 
   const std::vector<std::int32_t> ranks_;
   const std::string name_;
+  const std::string label_;
   const c10::intrusive_ptr<Options> options_;
   std::uint64_t group_ = 0;
   std::atomic<std::uint64_t> sequence_{0};

@@ -10,10 +10,12 @@
 
 namespace orrery::live::shim {
 
-inline Backend::Backend(int rank, std::vector<std::int32_t> ranks, std::string name, Milliseconds timeout)
+inline Backend::Backend(int rank, std::vector<std::int32_t> ranks, std::string name, Milliseconds timeout,
+                        std::string label)
     : c10d::Backend{rank, static_cast<int>(ranks.size())},
       ranks_{std::move(ranks)},
       name_{std::move(name)},
+      label_{std::move(label)},
       options_{c10::make_intrusive<Options>(timeout)} {
   TORCH_CHECK(rank >= 0 && rank < size_, "Cannot init process group where rank (", rank, ") >= world_size (",
               size_, ")");
@@ -30,6 +32,18 @@ inline double factor_of(const c10d::ReduceOp& reduction) {
   TORCH_CHECK(supplement != nullptr, "ReduceOp.PREMUL_SUM needs a factor");
   return supplement->tensor_factor.defined() ? supplement->tensor_factor.item<double>()
                                              : supplement->double_factor;
+}
+
+/// Titles and inputs are gloo's, so that what looks for them in a profile finds them.
+inline Work::Event Backend::event_of(const Call& call, const Tensors& payload, const Tensors& outputs) const {
+  if (!at::hasCallbacks() || call.kind == ORRERY_MONITORED_BARRIER) return {};
+  const char* title = call.name;
+  if (call.kind == ORRERY_ALL_REDUCE) title = "all_reduce";
+  if (call.kind == ORRERY_ALL_GATHER) title = "all_gather";
+  if (call.kind == ORRERY_ALL_TO_ALL) title = "all_to_all";
+  if (call.type == c10d::OpType::_ALLREDUCE_SPARSE) title = "sparse_all_reduce";
+  const bool has_inputs = !payload.empty() || call.kind == ORRERY_SCATTER;
+  return {label_ + ":" + title, has_inputs ? payload : outputs};
 }
 
 inline WorkPointer Backend::post(const Call& call, const Sizes& sizes, const Tensors& payload,
@@ -63,7 +77,8 @@ inline WorkPointer Backend::post(const Call& call, const Sizes& sizes, const Ten
   op->is_async = (is_message ? place.is_async : call.is_async) ? 1 : 0;
   std::strncpy(op->name, call.name, sizeof op->name - 1);
   std::strncpy(op->where, place.line.c_str(), sizeof op->where - 1);
-  auto work = c10::make_intrusive<Work>(rank_, call.type, op, std::move(outputs), std::move(take));
+  const Work::Event event = event_of(call, payload, outputs);
+  auto work = c10::make_intrusive<Work>(rank_, call.type, event, op, std::move(outputs), std::move(take));
   if (orrery_post(op) != 0) throw_errno(call.name);
   Pending::instance().add(work);
   const std::lock_guard lock{batch_mutex_};
@@ -123,7 +138,7 @@ inline c10::intrusive_ptr<c10d::Backend> Backend::split(
   if (rank < 0) return nullptr;
   const std::string name = options && !options->group_name.empty() ? options->group_name : name_ + "/split";
   return c10::make_intrusive<Backend>(rank, std::move(chosen), name,
-                                      options ? options->timeout : options_->timeout);
+                                      options ? options->timeout : options_->timeout, label_);
 }
 
 /// The others are not known here: every member tells its rank in the world through the store.
@@ -142,7 +157,7 @@ inline c10::intrusive_ptr<c10d::Backend> Backend::merge(
   }
   const std::string name = options && !options->group_name.empty() ? options->group_name : name_ + "/merge";
   return c10::make_intrusive<Backend>(rank, std::move(all), name,
-                                      options ? options->timeout : options_->timeout);
+                                      options ? options->timeout : options_->timeout, label_);
 }
 
 }  // namespace orrery::live::shim

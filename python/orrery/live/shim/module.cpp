@@ -16,14 +16,16 @@ namespace orrery::live::shim {
 namespace {
 
 /// For Backend.register_backend(..., extended_api=True). No ranks mean the whole world.
-c10::intrusive_ptr<c10d::Backend> create_backend(const c10d::DistributedBackendOptions& options) {
+c10::intrusive_ptr<c10d::Backend> create_backend(const c10d::DistributedBackendOptions& options,
+                                                 std::string label) {
   std::vector<std::int32_t> ranks(static_cast<std::size_t>(options.group_size));
   std::iota(ranks.begin(), ranks.end(), 0);
   if (!options.global_ranks_in_group.empty()) {
     ranks.assign(options.global_ranks_in_group.begin(), options.global_ranks_in_group.end());
   }
   const auto timeout = Milliseconds{std::llround(static_cast<double>(options.timeout.count()) * 1000)};
-  return c10::make_intrusive<Backend>(options.group_rank, std::move(ranks), options.group_id, timeout);
+  return c10::make_intrusive<Backend>(options.group_rank, std::move(ranks), options.group_id, timeout,
+                                      std::move(label));
 }
 
 void define(py::module_& module) {
@@ -39,7 +41,8 @@ void define(py::module_& module) {
            }),
            py::arg("name"), py::arg("timeout"))
       .def_property_readonly("store_name", &Store::name);
-  py::class_<Backend, c10::intrusive_ptr<Backend>>(module, "Backend", c10d_module.attr("Backend"));
+  py::class_<Backend, c10::intrusive_ptr<Backend>>(module, "Backend", c10d_module.attr("Backend"))
+      .def("_set_default_timeout", &Backend::setTimeout, py::arg("timeout"));
 
   module.def("create_backend", &create_backend, py::call_guard<py::gil_scoped_release>());
   module.def("observe", &Observer::start);

@@ -25,8 +25,14 @@ class Work final : public c10d::Work {
   /// Copies the results of an operation that has ended well to where the program wants them.
   using Take = std::function<void(const orrery_op&)>;
 
-  Work(int rank, c10d::OpType type, orrery_op* op, Tensors outputs, Take take)
-      : c10d::Work{rank, type},
+  /// For torch's profiler: from now until the operation lands. Without a title, nothing.
+  struct Event {
+    std::string title{};
+    Tensors inputs{};
+  };
+
+  Work(int rank, c10d::OpType type, const Event& event, orrery_op* op, Tensors outputs, Take take)
+      : c10d::Work{rank, type, event.title.empty() ? nullptr : event.title.c_str(), event.inputs},
         op_{op},
         sequence_{op->sequence},
         outputs_{std::move(outputs)},
