@@ -6,7 +6,9 @@ import random
 import runpy
 import sys
 import threading
+from types import TracebackType
 
+HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 MASTER_PORT = "29500"
 
 
@@ -54,7 +56,7 @@ def reseed() -> None:
 
 
 def join(rank: int, ranks: int) -> None:
-    from orrery.live import patch
+    from . import patch
 
     try:
         patch.join(rank, ranks)
@@ -97,7 +99,22 @@ def exit_status(wish: SystemExit) -> int:
 
 def show_exception() -> None:
     """The traceback from the program's first line on, without our frames and runpy's."""
-    kind, value, trace = sys.exc_info()
-    while trace is not None and trace.tb_frame.f_code.co_filename in (__file__, runpy.__file__, "<frozen runpy>"):
-        trace = trace.tb_next
-    sys.excepthook(kind, value.with_traceback(trace), trace)
+    kind, value, _ = sys.exc_info()
+    shown: BaseException | None = value
+    seen = set()
+    while shown is not None and id(shown) not in seen:
+        seen.add(id(shown))
+        shown.__traceback__ = without_us(shown.__traceback__)
+        shown = shown.__cause__ or (None if shown.__suppress_context__ else shown.__context__)
+    sys.excepthook(kind, value, value.__traceback__)
+
+
+def without_us(trace: TracebackType | None) -> TracebackType | None:
+    if trace is None:
+        return None
+    rest = without_us(trace.tb_next)
+    name = trace.tb_frame.f_code.co_filename
+    if name.startswith(HERE) or name in (runpy.__file__, "<frozen runpy>"):
+        return rest
+    trace.tb_next = rest
+    return trace

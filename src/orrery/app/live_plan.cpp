@@ -29,6 +29,21 @@ void check_ranks(const LiveOptions& options, const topology::Cluster& cluster) {
                             available == 1 ? "" : "s", available));
 }
 
+/// Barriers that end the warm-up; what the ranks count themselves goes to the launcher.
+std::uint64_t warmup_barriers(const LiveOptions& options) {
+  const std::string& text = options.warmup;
+  const std::size_t colon = text.find(':');
+  const std::string kind = colon == std::string::npos ? "" : text.substr(0, colon);
+  const std::string value = text.substr(colon == std::string::npos ? 0 : colon + 1);
+  if (text.empty() || (kind == "mark" && !value.empty())) return 0;
+  const auto count = parse_integer(value);
+  if (!count || *count < 1 || (colon != std::string::npos && kind != "barrier")) {
+    refuse_option(options, "warmup", text,
+                  "expected a number of optimizer steps, barrier:N, or mark:NAME (a record_function of that name)");
+  }
+  return kind == "barrier" ? static_cast<std::uint64_t>(*count) : 0;
+}
+
 }  // namespace
 
 void refuse_option(const LiveOptions& options, const char* option, const std::string& value,
@@ -53,6 +68,7 @@ LivePlan plan_live(const LiveOptions& options) {
   if (options.tags_output && !options.launch.ranks) {
     refuse_option(options, "tag-output", {}, "needs the number of ranks (-n)");
   }
+  plan.warmup_barriers = warmup_barriers(options);
   topology::LoadOptions load;
   load.source = prefix + "cluster";
   load.catalog = options.catalog;
@@ -88,6 +104,7 @@ std::vector<std::pair<std::string, std::string>> describe_plan(const LivePlan& p
       {"algorithm", plan.algorithm},
       {"compute", options.compute},
       {"faults", options.faults},
+      {"warmup", options.warmup},
   };
 }
 

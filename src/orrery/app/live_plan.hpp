@@ -18,6 +18,7 @@ struct LivePlan {
   NetworkChoice network;
   live::ComputeChoice compute;
   live::Faults faults;
+  std::uint64_t warmup_barriers = 0;
   std::string catalog;
   std::string algorithm;
   std::string fallback;  ///< For operations that `algorithm` cannot do.

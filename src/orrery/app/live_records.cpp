@@ -121,6 +121,7 @@ void LiveRecords::write(const LiveResult& result, const live::LedgerFiles& ledge
 std::string to_json(const LiveResult& result) {
   // Nothing of this hour or machine: the same run gives the same bytes.
   const Json json{{"total_ps", result.total_ps},
+                  {"begin_ps", result.begin_ps},
                   {"cluster", result.cluster},
                   {"network", result.network},
                   {"algorithm", result.algorithm},

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "orrery/app/live_plan.hpp"
 #include "orrery/app/live_records.hpp"
@@ -29,7 +31,8 @@ using SteadyClock = std::chrono::steady_clock;
 using live::ChildEvent;
 using live::Gathering;
 
-constexpr auto kGrace = std::chrono::seconds{10};  // For programs that have ended, to leave.
+constexpr auto kGrace = std::chrono::seconds{10};     // For programs that have ended, to leave.
+constexpr auto kLastWords = std::chrono::seconds{3};  // For a program one of whose ranks has failed.
 constexpr auto kProgressPause = std::chrono::milliseconds{200};
 constexpr auto kProgressFirst = std::chrono::seconds{1};
 
@@ -66,8 +69,10 @@ class Programs : Pinned {
                                                      STDERR_FILENO);
       inherited = tagged_->descriptors();
     }
+    live::LaunchOptions how = options.launch;
+    how.warmup = options.warmup;
     const live::Launch launch =
-        plan_launch(options.launch, gathering_.address(), gathering_.launcher_descriptor(), inherited);
+        plan_launch(how, gathering_.address(), gathering_.launcher_descriptor(), inherited);
     inherited.push_back(gathering_.launcher_descriptor());
     root_ = children_.start(launch.words, launch.environment, inherited, output);
     if (tagged_) tagged_->start();
@@ -79,6 +84,8 @@ class Programs : Pinned {
                                 .root = root_,
                                 .wants_stop = options.wants_stop,
                                 .say = options.say});
+    if (options.launch.ranks) return;
+    for (const Gathering::Member& member : members_) children_.watch(member.process);  // Children of the program.
   }
 
   /// 0: the program never joined.
@@ -96,6 +103,8 @@ class Programs : Pinned {
     {
       const std::scoped_lock lock{mutex_};
       host_ = &host;
+      is_connected_ = true;
+      for (const ChildEvent& event : gathering_.take_events()) report(event);
     }
     for (Gathering::Member& member : members_) {
       Gathering::reply(member, reply_for(static_cast<std::size_t>(member.rank)));
@@ -109,24 +118,56 @@ class Programs : Pinned {
     disconnect();
     children_.kill_all();
   }
-  /// True when all left by themselves.
+  /// True when all left by themselves. SimulationError when the program that started the ranks then failed.
   bool finish() {
     disconnect();
-    return children_.finish(kGrace);
+    const bool is_clean = children_.finish(kGrace);
+    if (is_clean && root_end_ && is_bad(*root_end_)) {
+      throw SimulationError{fmt::format("the program {} after its ranks had finished", live::to_text(*root_end_))};
+    }
+    return is_clean;
+  }
+  /// A rank has failed. The program that started it may want to say why, and end by itself.
+  void let_root_end() {
+    if (options_.launch.ranks) return;
+    std::unique_lock lock{mutex_};
+    root_has_ended_.wait_for(lock, kLastWords, [this] { return root_end_.has_value(); });
   }
 
  private:
+  static bool is_bad(const ChildEvent& event) { return event.has_stopped || event.was_killed || event.status != 0; }
+
   void tell(const ChildEvent& event) {
     const std::scoped_lock lock{mutex_};
-    if (host_ == nullptr) return gathering_.tell(event);
+    if (!is_connected_) return gathering_.tell(event);
+    report(event);
+  }
+  /// With the lock.
+  void report(const ChildEvent& event) {
     const int rank = gathering_.rank_of(event.process);
-    if (rank >= 0) host_->mark_dead(engine::ProcessId{static_cast<std::uint32_t>(rank)}, live::to_text(event));
+    const bool is_starter = event.process == root_ && rank < 0 && !options_.launch.ranks;
+    if (is_starter && !event.has_stopped) {
+      root_end_ = event;
+      root_has_ended_.notify_all();
+    }
+    if (host_ == nullptr) return;
+    if (rank >= 0) return mark_dead(rank, live::to_text(event));
+    if (!is_starter || !is_bad(event)) return;
+    for (const Gathering::Member& member : members_) {
+      mark_dead(member.rank, "the program that started it " + live::to_text(event));
+    }
+  }
+  void mark_dead(int rank, std::string reason) {
+    host_->mark_dead(engine::ProcessId{static_cast<std::uint32_t>(rank)}, std::move(reason));
   }
 
   const LiveOptions& options_;
   Gathering gathering_;
-  std::mutex mutex_;  // Of `host_`: children are watched by a thread of their own.
+  std::mutex mutex_;  // Of what follows: children are watched by a thread of their own.
   engine::ProcessHost* host_ = nullptr;
+  bool is_connected_ = false;  // From the moment when all ranks are there.
+  std::optional<ChildEvent> root_end_;  // Of a program that starts its ranks itself.
+  std::condition_variable root_has_ended_;
   std::unique_ptr<live::TaggedOutput> tagged_;
   live::Children children_{[this](const ChildEvent& event) { tell(event); }};
   pid_t root_ = 0;
@@ -177,6 +218,7 @@ class LiveRun : Pinned {
 
   /// After run(), and after the programs have left. Writes the records.
   void report(LiveResult& result) {
+    Time begin{};
     for (std::uint32_t rank = 0; rank < world_; ++rank) {
       LiveRank& one = result.ranks.emplace_back();
       one.times = service_.times(rank);
@@ -184,8 +226,14 @@ class LiveRun : Pinned {
       one.node = plan_.cluster.graph.name(plan_.cluster.ranks[rank]);
       one.memory_bytes = arena_.page(rank).memory_bytes.load();
       result.memory_bytes += one.memory_bytes;
+      begin = std::max(begin, one.times.begin);
       if (one.times.finish != kTimeMax) result.total_ps = std::max(result.total_ps, count_ps(one.times.finish));
+      if (!options_.warmup.empty() && one.times.begin == Time{}) {
+        result.notes.push_back(fmt::format("rank {} never came to the end of its warm-up", rank));
+      }
     }
+    result.begin_ps = count_ps(begin);
+    result.total_ps -= std::min(result.total_ps, result.begin_ps);
     result.operations = totals_.sorted();
     result.wire_bytes = service_.wire_bytes();
     for (const std::string& note : simulation_.network().notes()) result.notes.push_back(note);
@@ -211,7 +259,9 @@ class LiveRun : Pinned {
             .fallback = plan_.fallback,
             .catalog = plan_.catalog,
             .is_faulty = !options_.faults.empty(),
+            .warmup_barriers = plan_.warmup_barriers,
             .on_crash = [this](std::uint32_t rank) { programs_.kill(rank); },
+            .on_failure = [this] { programs_.let_root_end(); },
             .record = [this](const live::OperationRecord& record) {
               totals_.add(record);
               records_.add(record);

@@ -29,6 +29,7 @@ struct LiveOptions {
   live::LaunchOptions launch;           ///< The program and how its ranks are started.
   std::string compute = "measured";
   std::int64_t jobs = 1;
+  std::string warmup;                   ///< "3" optimizer steps, "barrier:2", "mark:NAME", or "".
   std::string faults;                   ///< A file, or "".
   std::string output;                   ///< Folder for the results, or "".
   std::uint64_t seed = 0;
@@ -58,7 +59,8 @@ struct OperationTotal {
 };
 
 struct LiveResult {
-  std::int64_t total_ps = 0;
+  std::int64_t total_ps = 0;   ///< From the end of the last rank's warm-up to the end of the last rank.
+  std::int64_t begin_ps = 0;   ///< The end of the last rank's warm-up.
   std::vector<LiveRank> ranks;
   std::vector<OperationTotal> operations;  ///< By time, largest first.
   std::int64_t wire_bytes = 0;

@@ -92,6 +92,8 @@ void add_run(CLI::App& root, Session& session) {
       ->capture_default_str();
   command->add_option("--jobs", options.jobs, "Ranks that compute at the same time, each on its core")
       ->capture_default_str();
+  command->add_option("--warmup", options.warmup,
+                      "What does not count: N optimizer steps, barrier:N, mark:NAME (until record_function NAME)");
   command->add_option("--faults", options.faults, "File of what goes wrong, and when");
   command->add_option("--out", options.output, "Folder for result.json, events, ledger and timeline; must not exist");
   command->add_option("--seed", options.seed, "Of everything random in the models")->capture_default_str();

@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -12,6 +14,9 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <fstream>
+#include <sstream>
+#include <utility>
 
 #include "orrery/base/error.hpp"
 
@@ -44,9 +49,53 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
   }
 }
 
+/// Signals are for the thread that simulates.
+std::thread start_deaf(std::function<void()> body) {
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread thread{std::move(body)};
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return thread;
+}
+
+/// What /proc says of a process: 'Z' when it has ended and its parent has not asked, 0 when it is gone.
+struct Stat {
+  char state = 0;
+  int exit_code = 0;
+};
+
+Stat stat_of(pid_t process) {
+  std::ifstream file{fmt::format("/proc/{}/stat", process)};
+  std::string line;
+  std::getline(file, line);
+  const std::size_t name_end = line.rfind(')');
+  if (name_end == std::string::npos) return {};
+  std::istringstream rest{line.substr(name_end + 1)};
+  Stat stat;
+  rest >> stat.state;
+  constexpr int kBetween = 48;  // Fields 4 to 51.
+  std::string ignored;
+  for (int i = 0; i < kBetween; ++i) rest >> ignored;
+  rest >> stat.exit_code;
+  return stat;
+}
+
+ChildEvent end_of(pid_t process) {
+  const Stat stat = stat_of(process);
+  ChildEvent event;
+  event.process = process;
+  event.is_known = stat.state == 'Z';
+  event.was_killed = WIFSIGNALED(stat.exit_code);
+  event.status = event.was_killed ? WTERMSIG(stat.exit_code) : WEXITSTATUS(stat.exit_code);
+  return event;
+}
+
 }  // namespace
 
 std::string to_text(const ChildEvent& event) {
+  if (!event.is_known) return "ended before its time";
   if (event.has_stopped) return fmt::format("was stopped by signal {} ({})", event.status, ::strsignal(event.status));
   if (event.was_killed) return fmt::format("was killed by signal {} ({})", event.status, ::strsignal(event.status));
   return fmt::format("exited with status {}", event.status);
@@ -101,13 +150,7 @@ pid_t Children::start(const std::vector<std::string>& words, const std::vector<s
     throw InputError{fmt::format("{}: cannot be started: {}", words.front(), std::strerror(error))};
   }
   is_started_ = true;
-  // Signals are for the thread that simulates.
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread{[this] { loop(); }};
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = start_deaf([this] { loop(); });
   return child;
 }
 
@@ -137,10 +180,69 @@ void Children::loop() {
     event.status = info.si_status;
     event.has_stopped = info.si_code == CLD_STOPPED || info.si_code == CLD_TRAPPED;
     event.was_killed = info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED;
-    told_(event);
+    tell(event);
   }
   const std::scoped_lock lock{mutex_};
   is_empty_ = true;
+}
+
+void Children::tell(const ChildEvent& event) {
+  {
+    const std::scoped_lock lock{mutex_};
+    const auto found = has_ended_.find(event.process);
+    if (found != has_ended_.end() && !event.has_stopped && std::exchange(found->second, true)) return;
+  }
+  told_(event);
+}
+
+void Children::watch(pid_t process) {
+  const auto descriptor = static_cast<int>(::syscall(SYS_pidfd_open, process, 0));
+  const bool is_gone = descriptor < 0 && errno == ESRCH;
+  {
+    const std::scoped_lock lock{mutex_};
+    has_ended_.emplace(process, false);
+    if (descriptor >= 0) watched_.push_back({.process = process, .descriptor = descriptor});
+  }
+  if (is_gone) return tell(end_of(process));
+  if (!watcher_.joinable()) {
+    watch_wake_ = ::eventfd(0, EFD_CLOEXEC);
+    is_watching_ = true;
+    watcher_ = start_deaf([this] { loop_watched(); });
+  } else {
+    ::eventfd_write(watch_wake_, 1);
+  }
+}
+
+void Children::loop_watched() {
+  constexpr int kLook = 500;  // Milliseconds: that a process was stopped, only a look can tell.
+  for (;;) {
+    std::vector<Watched> watched;
+    {
+      const std::scoped_lock lock{mutex_};
+      if (!is_watching_) return;
+      watched = watched_;
+    }
+    std::vector<pollfd> polled{{.fd = watch_wake_, .events = POLLIN, .revents = 0}};
+    for (const Watched& one : watched) polled.push_back({.fd = one.descriptor, .events = POLLIN, .revents = 0});
+    const int ready = ::poll(polled.data(), polled.size(), kLook);
+    if (eventfd_t ignored = 0; polled[0].revents != 0) ::eventfd_read(watch_wake_, &ignored);
+    for (std::size_t i = 0; i < watched.size(); ++i) {
+      const bool has_ended = polled[i + 1].revents != 0;
+      const bool has_stopped = ready == 0 && !watched[i].has_stopped && stat_of(watched[i].process).state == 'T';
+      if (!has_ended && !has_stopped) continue;
+      {
+        const std::scoped_lock lock{mutex_};
+        const auto found = std::ranges::find(watched_, watched[i].process, &Watched::process);
+        found->has_stopped = has_stopped;
+        if (has_ended) {
+          ::close(found->descriptor);
+          watched_.erase(found);
+        }
+      }
+      tell(has_ended ? end_of(watched[i].process)
+                     : ChildEvent{.process = watched[i].process, .has_stopped = true, .status = SIGSTOP});
+    }
+  }
 }
 
 void Children::kill_all() const {
@@ -161,6 +263,17 @@ bool Children::finish(std::chrono::milliseconds grace) {
     ::usleep(1000);
   }
   if (thread_.joinable()) thread_.join();
+  if (watcher_.joinable()) {
+    {
+      const std::scoped_lock lock{mutex_};
+      is_watching_ = false;
+    }
+    ::eventfd_write(watch_wake_, 1);
+    watcher_.join();
+    ::close(std::exchange(watch_wake_, -1));
+    for (const Watched& one : watched_) ::close(one.descriptor);
+    watched_.clear();
+  }
   is_started_ = false;
   return is_clean;
 }

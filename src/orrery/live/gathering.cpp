@@ -70,6 +70,11 @@ void Gathering::tell(const ChildEvent& event) {
   ::eventfd_write(wake_, 1);
 }
 
+std::deque<ChildEvent> Gathering::take_events() {
+  const std::scoped_lock lock{mutex_};
+  return std::exchange(events_, {});
+}
+
 int Gathering::rank_of(pid_t process) const {
   const std::scoped_lock lock{mutex_};
   const auto found = rank_of_.find(process);
@@ -193,24 +198,21 @@ void Gathering::read_launcher() {
 }
 
 void Gathering::check_events(const Options& options) {
-  std::deque<ChildEvent> events;
-  {
-    const std::scoped_lock lock{mutex_};
-    events.swap(events_);
-  }
-  for (const ChildEvent& event : events) {
-    if (event.process == options.root && !event.has_stopped) root_end_ = event;
+  for (const ChildEvent& event : take_events()) {
+    const bool is_root = event.process == options.root;
+    if (is_root && !event.has_stopped) root_end_ = event;
     const int rank = rank_of(event.process);
     if (rank >= 0) {
       throw SimulationError{fmt::format("rank {} {} before all ranks had started", rank, to_text(event))};
     }
     const bool is_bad = event.has_stopped || event.was_killed || event.status != 0;
-    if (event.process != options.root) continue;
+    if (!is_root) continue;
     if (options.world && is_bad) {
       throw SimulationError{fmt::format("the fork server {} before all ranks had started", to_text(event))};
     }
-    if (!options.world && !event.has_stopped && !members_.empty()) {
-      throw SimulationError{fmt::format("the program ended while {}", missing_text())};
+    if (!options.world && (event.has_stopped || !members_.empty())) {
+      throw SimulationError{fmt::format("the program {}{}", to_text(event),
+                                        members_.empty() ? "" : " while " + missing_text())};
     }
   }
 }

@@ -47,6 +47,8 @@ class Gathering : Pinned {
   std::vector<Member> wait(const Options& options);
   /// Lets a member go on.
   static void reply(Member& member, const JoinReply& reply);
+  /// What was told since the world was complete: nobody has looked at it.
+  [[nodiscard]] std::deque<ChildEvent> take_events();
   /// Exit status of the program, once it has ended.
   [[nodiscard]] std::optional<ChildEvent> root_end() const { return root_end_; }
   /// Rank of a process, as the launcher or the process itself said; -1 when it is none.

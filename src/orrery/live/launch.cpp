@@ -66,6 +66,7 @@ Launch plan_launch(const LaunchOptions& options, const std::string& address, int
   for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"}) {
     variables.try_emplace(name, "1");
   }
+  if (!options.warmup.empty()) variables["ORRERY_WARMUP"] = options.warmup;
   if (!outputs.empty()) variables["ORRERY_OUTPUTS"] = fmt::format("{}", fmt::join(outputs, ","));
   variables["PYTHONUNBUFFERED"] = "1";  // Output is shown when it is printed.
   Launch launch;

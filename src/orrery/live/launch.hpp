@@ -12,6 +12,7 @@ struct LaunchOptions {
   std::vector<std::string> program;   ///< The script, or -m and a module, and its arguments.
   std::optional<std::int64_t> ranks;  ///< None: the program starts its own.
   bool is_fresh = false;              ///< Separate interpreters instead of forks of one.
+  std::string warmup;                 ///< What ranks count themselves: "3" optimizer steps, "mark:NAME".
   std::string python;                 ///< The interpreter.
   std::string package;                ///< Folder of the Python package.
 };

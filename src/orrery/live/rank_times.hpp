@@ -16,6 +16,7 @@ struct RankTimes {
   std::int64_t bytes = 0;    ///< Contributed to operations.
   std::uint64_t operations = 0;
   Time finish = kTimeMax;    ///< kTimeMax: it never came to its end.
+  Time begin{};              ///< When its warm-up was over; 0 without one.
   std::int64_t status = -1;  ///< The program's exit status.
   bool has_crashed = false;  ///< By a fault that the user asked for.
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "orrery/base/text.hpp"
 #include "orrery/live/operation_text.hpp"
@@ -115,6 +116,10 @@ void LiveService::post(std::uint32_t rank, std::int64_t offset) {
   orrery_op& op = operation(offset, rank);
   if (op.kind == ORRERY_NEW_GROUP) return new_group(op);
   if (op.kind == ORRERY_END_GROUP) return ArenaHeap::release(&op);
+  if (op.kind == ORRERY_MARK) {
+    end_warmup(rank);
+    return ArenaHeap::release(&op);
+  }
   Group& group = group_of(rank, op);
   Rank& poster = ranks_[rank];
   ++poster.times.operations;
@@ -134,6 +139,28 @@ void LiveService::post(std::uint32_t rank, std::int64_t offset) {
     default:
       return collectives_.arrive(group, rank, op);
   }
+}
+
+void LiveService::end_warmup(std::uint32_t rank) {
+  Rank& marked = ranks_[rank];
+  if (marked.warmup.begin != Time{}) return;
+  marked.warmup = marked.times;
+  marked.warmup.begin = setup_.engine.now();
+  // A rank that runs is charged at its next request.
+  if (marked.waits == Waits::kNothing) marked.warmup.compute += setup_.engine.now() - marked.resumed;
+}
+
+RankTimes LiveService::times(std::uint32_t rank) const {
+  RankTimes times = ranks_[rank].times;
+  const RankTimes& before = ranks_[rank].warmup;
+  times.begin = before.begin;
+  times.compute -= before.compute;
+  times.communication -= before.communication;
+  times.waiting -= before.waiting;
+  times.sleeping -= before.sleeping;
+  times.bytes -= before.bytes;
+  times.operations -= before.operations;
+  return times;
 }
 
 void LiveService::new_group(orrery_op& op) {
@@ -253,6 +280,8 @@ void LiveService::ask_store(std::uint32_t rank, std::int64_t offset) {
 void LiveService::exit(std::uint32_t rank, std::int64_t status) {
   ranks_[rank].times.status = status;
   if (status != 0 && !setup_.is_faulty) {
+    answer(rank, 0);  // It leaves, with the status it wants.
+    if (setup_.on_failure) setup_.on_failure();
     throw SimulationError{fmt::format("{} ended with exit status {} at {}", rank_name(rank), status,
                                       orrery::to_text(setup_.engine.now().time_since_epoch()))};
   }
@@ -317,6 +346,7 @@ void LiveService::answer(std::uint32_t rank, std::int64_t value) {
   asker.ended.clear();
   asker.waits = Waits::kNothing;
   asker.resumed = now;
+  if (std::exchange(asker.ends_warmup, false)) end_warmup(rank);
   host_->answer(engine::ProcessId{rank}, value);
 }
 
@@ -325,6 +355,8 @@ void LiveService::on_ended(std::uint32_t rank, Ending ending) {
   orrery_op& op = setup_.arena.get<orrery_op>(ending.operation);
   if (owner.waits == Waits::kOver) return;
   owner.open.erase(op.handle);
+  const bool is_barrier = op.kind == ORRERY_BARRIER && groups_.at(op.group)->size() == setup_.world;
+  if (is_barrier && ++owner.barriers == setup_.warmup_barriers) owner.ends_warmup = true;
   if (setup_.record) {
     const Group& group = *groups_.at(op.group);
     OperationRecord record;

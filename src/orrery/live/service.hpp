@@ -36,7 +36,9 @@ class LiveService final : public Pinned,
     /// Whether ranks may fail: then operations end with an error after their group's timeout, and the others go on.
     /// Without, a wait without end is a mistake of the program, and is reported as one at once.
     bool is_faulty = false;
+    std::uint64_t warmup_barriers = 0;  ///< A rank's warm-up is over after so many barriers of the default group.
     std::function<void(std::uint32_t rank)> on_crash{};
+    std::function<void()> on_failure{};  ///< A rank ends with an error, and with it the run when this returns.
     std::function<void(const OperationRecord&)> record{};  ///< Told of every operation that ended.
   };
   explicit LiveService(Setup setup);
@@ -48,7 +50,8 @@ class LiveService final : public Pinned,
   void crash(std::uint32_t rank) override;
   /// It computes `factor` times slower than its device, from its next stretch of computing on.
   void slow(std::uint32_t rank, double factor) override;
-  [[nodiscard]] const RankTimes& times(std::uint32_t rank) const { return ranks_[rank].times; }
+  /// Without its warm-up.
+  [[nodiscard]] RankTimes times(std::uint32_t rank) const;
   [[nodiscard]] const char* state(std::uint32_t rank) const;
   [[nodiscard]] std::int64_t wire_bytes() const { return collectives_.wire_bytes() + messages_.bytes(); }
 
@@ -57,6 +60,9 @@ class LiveService final : public Pinned,
   struct Rank {
     engine::OriginId origin;
     RankTimes times;
+    RankTimes warmup;                     // The times at the end of it.
+    std::uint64_t barriers = 0;
+    bool ends_warmup = false;             // With the next answer.
     Waits waits = Waits::kNothing;
     std::uint64_t turn = 0;               // Counts requests: a timeout of an earlier one means nothing.
     Time asked{};
@@ -84,6 +90,7 @@ class LiveService final : public Pinned,
 
   void post(std::uint32_t rank, std::int64_t offset);
   void new_group(orrery_op& op);
+  void end_warmup(std::uint32_t rank);
   Group& group_of(std::uint32_t rank, const orrery_op& op);
   void wait(std::uint32_t rank, std::int64_t offset);
   void poll(std::uint32_t rank, std::uint64_t handle);

@@ -13,11 +13,15 @@ constexpr std::int64_t kPsPerNs = 1000;
 /// How many durations make a key known.
 constexpr std::uint32_t kKnown = 2;
 
-/// How far above the low end noise may lie. Beyond it is other work: an operator whose cost depends on its data,
-/// another loop behind the same two points. Short glue is the noisiest.
-constexpr double kOperatorNoise = 8;
-constexpr double kShortGlueNoise = 2;
-constexpr double kLongGlueNoise = 1.5;
+/// How far above the low end noise may lie: a factor, and for short parts an interrupt or a cold cache. Beyond it is
+/// other work: an operator whose cost depends on its data, another loop behind the same two points.
+struct Noise {
+  double factor;
+  double extra_ns;
+};
+constexpr Noise kOperatorNoise{.factor = 8, .extra_ns = 30'000};
+constexpr Noise kShortGlueNoise{.factor = 2, .extra_ns = 10'000};
+constexpr Noise kLongGlueNoise{.factor = 1.5, .extra_ns = 10'000};
 constexpr std::int64_t kLongGlue = 50'000;
 
 /// Its address tells threads apart.
@@ -33,9 +37,12 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
 /// Sets operators apart from the glue between two of them.
 constexpr std::uint64_t kOperatorKey = 0x6f70657261746f72;
 
-double noise_of(bool is_operator, std::int64_t low) {
-  if (is_operator) return kOperatorNoise;
-  return low < kLongGlue ? kShortGlueNoise : kLongGlueNoise;
+/// Whether `value` may be one of those that `known` stands for, on a host that is so slow.
+bool is_noise(double value, const LowEnd& known, bool is_operator, double slowness) {
+  if (known.count() < kKnown) return false;
+  const std::int64_t low = known.value();
+  const Noise& noise = is_operator ? kOperatorNoise : low < kLongGlue ? kShortGlueNoise : kLongGlueNoise;
+  return value <= slowness * (noise.factor * static_cast<double>(low) + noise.extra_ns);
 }
 
 }  // namespace
@@ -129,26 +136,28 @@ std::int64_t ComputeMeter::recorded_ps(std::uint64_t point) {
   return 0;
 }
 
-std::int64_t ComputeMeter::measured_ns(const Segment& segment, std::int64_t cpu) {
+std::int64_t ComputeMeter::measured_ns(Segment& segment, std::int64_t cpu) {
   const double slowness = speed_.slowness();
   std::int64_t charged = 0;
-  std::int64_t unknown = 0;
-  std::int64_t rest = cpu;  // What is left of the CPU time for the unknown parts.
-  for (const Part& part : segment.parts) {
-    // No part computed for longer than the whole.
-    const std::int64_t value = std::clamp<std::int64_t>(part.wall, 0, cpu);
-    part.known->add(value);
-    const std::int64_t low = part.known->value();
-    const double noise = slowness * noise_of(part.is_operator, low);
-    if (part.known->count() < kKnown || static_cast<double>(value) > noise * static_cast<double>(low)) {
-      unknown += value;
-    } else {
-      charged += low;
-      rest -= value;
-    }
+  std::int64_t far = 0;     // Of the parts that are new, or far from what is known.
+  std::int64_t rest = cpu;  // What the others leave them of the CPU time.
+  for (Part& part : segment.parts) {
+    part.wall = std::clamp<std::int64_t>(part.wall, 0, cpu);  // No part computed for longer than the whole.
+    part.known->add(part.wall);
+    part.is_far = !is_noise(static_cast<double>(part.wall), *part.known, part.is_operator, slowness);
+    (part.is_far ? far : charged) += part.is_far ? part.wall : part.known->value();
+    if (!part.is_far) rest -= part.wall;
   }
-  unknown = std::clamp<std::int64_t>(rest, 0, unknown);
-  return charged + static_cast<std::int64_t>(static_cast<double>(unknown) / slowness);
+  if (far == 0) return charged;
+  // They share the rest: where the thread was preempted, it is less than what they took.
+  const double share = static_cast<double>(std::clamp<std::int64_t>(rest, 0, far)) / static_cast<double>(far);
+  for (const Part& part : segment.parts) {
+    if (!part.is_far) continue;
+    const double value = static_cast<double>(part.wall) * share;
+    const bool is_known = is_noise(value, *part.known, part.is_operator, slowness);
+    charged += is_known ? part.known->value() : static_cast<std::int64_t>(value / slowness);
+  }
+  return charged;
 }
 
 void ComputeMeter::operator_begin(std::uint64_t key) {

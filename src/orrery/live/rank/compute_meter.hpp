@@ -92,6 +92,7 @@ class ComputeMeter {
     std::int64_t wall = 0;
     LowEnd* known = nullptr;
     bool is_operator = false;
+    bool is_far = false;
   };
   /// What one thread has under way. Another thread may be the rank's for a while.
   struct Segment {
@@ -116,7 +117,7 @@ class ComputeMeter {
   void begin_at(const Readings& now);
   std::int64_t end_at(const Readings& now, std::uint64_t point);
   std::int64_t charge(Segment& segment, std::uint64_t point, const Readings& now);
-  std::int64_t measured_ns(const Segment& segment, std::int64_t cpu);
+  std::int64_t measured_ns(Segment& segment, std::int64_t cpu);
   std::int64_t recorded_ps(std::uint64_t point);
 
   MeterOptions options_;

@@ -87,6 +87,14 @@ uint64_t orrery_group(const char* name, const int32_t* ranks, size_t count) {
   return key;
 }
 
+int orrery_mark(void) {
+  static bool has_marked = false;
+  if (session() == nullptr || has_marked) return 0;
+  has_marked = true;
+  orrery_op* const op = orrery_op_new(ORRERY_MARK, 0, 0);
+  return op == nullptr ? -1 : orrery_post(op);
+}
+
 int orrery_wait_any(orrery_op* const* ops, size_t count, int64_t timeout_ps) {
   return guarded([&] {
     Session& self = *session();

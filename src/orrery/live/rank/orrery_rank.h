@@ -45,6 +45,9 @@ void orrery_operator_end(void);
 /* Whether anybody wants to know of operators: not when times are fixed per segment or come from a ledger. */
 int orrery_wants_operators(void);
 
+/* The program's warm-up is over: what was before does not count. Later calls do nothing. */
+int orrery_mark(void);
+
 /* ---- operations ------------------------------------------------------------------------------------------------ */
 
 typedef enum {
@@ -61,7 +64,8 @@ typedef enum {
   ORRERY_SEND,
   ORRERY_RECEIVE,   /* peer -1: from anybody; `source` tells */
   ORRERY_NEW_GROUP, /* payload: int32 global ranks in group order; `name`: the group's. Never waited for. */
-  ORRERY_END_GROUP
+  ORRERY_END_GROUP,
+  ORRERY_MARK       /* orrery_mark() */
 } orrery_kind;
 
 /* An operation as it is posted; in shared memory, made by orrery_op_new(). Ranks are group ranks.
