@@ -55,7 +55,10 @@ def find_torch() -> Torch:
         raise ShimError(f"no torch in {sys.executable}: install it, or choose another interpreter with --python")
     folder = Path(spec.origin).parent
     values: dict[str, object] = {}
-    exec((folder / "version.py").read_text(), values)
+    try:
+        exec((folder / "version.py").read_text(), values)
+    except OSError as problem:
+        raise ShimError(f"{folder} is no complete torch: {problem.strerror}: {problem.filename}") from problem
     torch = Torch(folder, str(values["__version__"]), str(values.get("git_version")))
     if torch.release < OLDEST:
         raise ShimError(f"torch {torch.version} is too old: live runs need {OLDEST[0]}.{OLDEST[1]} or newer")

@@ -6,6 +6,8 @@ everything that was imported; fresh starts an interpreter for each. Either says 
 which rank, then leaves: the ranks belong to the coordinator.
 """
 
+import importlib.machinery
+import importlib.util
 import json
 import os
 import socket
@@ -19,7 +21,8 @@ def main() -> None:
     try:
         prepare(kind)
     except Exception as problem:  # One line for the user; the coordinator shows it and ends the run.
-        control.send(json.dumps({"error": str(problem)[:4000]}).encode())
+        kind = "" if type(problem).__name__ == "ShimError" else f"{type(problem).__name__}: "
+        control.send(json.dumps({"error": f"{kind}{problem}"[:4000]}).encode())
         os._exit(2)
     for rank in range(ranks):
         start_rank(kind, rank, ranks, control, program)
@@ -29,16 +32,28 @@ def main() -> None:
 
 def prepare(kind: str) -> None:
     """Loads what every rank needs, before there are ranks."""
-    sys.path[0] = os.path.dirname(os.environ["ORRERY_PACKAGE"])  # In place of this file's folder.
-    from orrery.live import build_shim, patch
+    find_ourselves()
+    from orrery_live import build_shim, patch
 
-    sys.path[0] = ""
     build_shim.ensure_shim()
-    if kind == "fork":
+    if kind != "fork":
+        return
+    try:
         import torch  # noqa: F401
+    except ImportError as problem:
+        raise build_shim.ShimError(f"torch cannot be imported by {sys.executable}: {problem}") from problem
+    patch.install()
+    patch.shim()
 
-        patch.install()
-        patch.shim()
+
+def find_ourselves() -> None:
+    """Makes our modules importable without the rest of Orrery, which may belong to another Python than the ranks."""
+    sys.path[0] = ""  # In place of this file's folder; the program's, later on.
+    if "orrery_live" in sys.modules:
+        return
+    package = importlib.machinery.ModuleSpec("orrery_live", None, is_package=True)
+    package.submodule_search_locations = [os.path.dirname(os.path.abspath(__file__))]
+    sys.modules["orrery_live"] = importlib.util.module_from_spec(package)
 
 
 def start_rank(kind: str, rank: int, ranks: int, control: socket.socket, program: list) -> None:
@@ -52,7 +67,7 @@ def start_rank(kind: str, rank: int, ranks: int, control: socket.socket, program
         control.send(json.dumps({"pid": child, "rank": rank}).encode())
         os._exit(0)
     control.close()
-    from orrery.live import rank as this
+    from orrery_live import rank as this
 
     this.set_environment(rank, ranks)
     this.redirect_output(rank)
@@ -67,7 +82,7 @@ def be_rank() -> None:
     """What a fresh interpreter does: the same as a fork, step by step, so that a ledger fits both."""
     rank, ranks, program = int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]
     prepare("fork")
-    from orrery.live import rank as this
+    from orrery_live import rank as this
 
     this.reseed()
     this.join(rank, ranks)
