@@ -174,10 +174,16 @@ void ProcessHost::fail_if_dead() const {
   has_dead_.store(false, std::memory_order_relaxed);
   std::ranges::sort(dead_);
   std::vector<std::string> lines;
+  const std::string* previous = nullptr;
   for (const auto& [id, reason] : dead_) {
     const Process& process = processes_[id.index()];
     if (process.state == State::kDropped) continue;
     if (process.slot != kNoSlot && pool_->has_finished(process.slot)) continue;
+    if (previous != nullptr && *previous == reason) {  // Whatever it was, it hit them together.
+      lines.back().insert(lines.back().find(" died"), ", " + process.name);
+      continue;
+    }
+    previous = &reason;
     lines.push_back(
         fmt::format("{} died at {}: {}", process.name, to_text(engine_.now().time_since_epoch()), reason));
   }
