@@ -33,7 +33,7 @@ def main() -> None:
 def prepare(kind: str) -> None:
     """Loads what every rank needs, before there are ranks."""
     find_ourselves()
-    from orrery_live import build_shim, patch
+    from orrery_live import build_shim, patch, warmup
 
     build_shim.ensure_shim()
     if kind != "fork":
@@ -44,6 +44,7 @@ def prepare(kind: str) -> None:
         raise build_shim.ShimError(f"torch cannot be imported by {sys.executable}: {problem}") from problem
     patch.install()
     patch.shim()
+    warmup.watch()
 
 
 def find_ourselves() -> None:
