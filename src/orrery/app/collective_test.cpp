@@ -4,12 +4,11 @@
 
 #include <gmock/gmock.h>
 
-#include <cstdio>
 #include <filesystem>
-#include <fstream>
 
 #include "orrery/base/error.hpp"
 #include "orrery/engine/engine.hpp"
+#include "orrery/testing/temporary_folder.hpp"
 
 namespace orrery::app {
 namespace {
@@ -29,15 +28,13 @@ const std::string kStar = "star:hosts=4,bandwidth=1GBps,latency=500us";
 /// A cluster file in the temporary folder.
 class ClusterFile {
  public:
-  explicit ClusterFile(const std::string& more) : path_{testing::TempDir() + "orrery_app_cluster.yaml"} {
-    std::ofstream{path_} << "topology: {star: {hosts: 2, bandwidth: 1GBps, latency: 0ns}}\n" << more;
-  }
-  ~ClusterFile() { std::remove(path_.c_str()); }
-  ClusterFile(const ClusterFile&) = delete;
-  ClusterFile& operator=(const ClusterFile&) = delete;
+  explicit ClusterFile(const std::string& more)
+      : path_{folder_.write("cluster.yaml",
+                            "topology: {star: {hosts: 2, bandwidth: 1GBps, latency: 0ns}}\n" + more)} {}
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
+  test::TemporaryFolder folder_;
   std::string path_;
 };
 
@@ -157,13 +154,13 @@ TEST(Collective, ExceptionsOfTheProgressCallbackComeThrough) {
 TEST(Collective, TimelineIsWrittenAndChangesNothing) {
   CollectiveOptions options = all_reduce("hgx-h100", "1KiB,64KiB");
   const std::uint64_t digest = collective(options).digest;
-  options.trace = testing::TempDir() + "orrery_app_trace.json.gz";
+  const test::TemporaryFolder folder;
+  options.trace = folder.path("trace.json.gz");
   const CollectiveResult result = collective(options);
   EXPECT_EQ(result.digest, digest);
   EXPECT_THAT(result.trace_note, HasSubstr("64KiB"));
   EXPECT_GT(std::filesystem::file_size(options.trace), 100U);
-  std::remove(options.trace.c_str());
-  options.trace = testing::TempDir();
+  options.trace = folder.path();
   EXPECT_THROW(static_cast<void>(collective(options)), InputError);
 }
 

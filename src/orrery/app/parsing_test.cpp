@@ -2,14 +2,12 @@
 // Sizes, groups, element types and network settings as users write them.
 #include <gmock/gmock.h>
 
-#include <cstdio>
-#include <fstream>
-
 #include "orrery/app/element_type.hpp"
 #include "orrery/app/network_choice.hpp"
 #include "orrery/app/rank_group.hpp"
 #include "orrery/app/size_list.hpp"
 #include "orrery/base/error.hpp"
+#include "orrery/testing/temporary_folder.hpp"
 
 namespace orrery::app {
 namespace {
@@ -93,17 +91,16 @@ TEST(ElementType, NamesAndShortForms) {
 TEST(NetworkChoice, SettingsFromALineAndFromAFile) {
   const network::NetworkRegistry registry = network::builtin_networks();
   const NetworkChoice line = choose_network("flow:resolve_delay=1us", registry, "--network");
-  const std::string path = testing::TempDir() + "orrery_network.yaml";
-  std::ofstream{path} << "flow: {resolve_delay: 1us}\n";
+  const test::TemporaryFolder folder;
+  const std::string path = folder.write("network.yaml", "flow: {resolve_delay: 1us}\n");
   EXPECT_EQ(choose_network(path, registry, "--network").resolved, line.resolved);
   EXPECT_THAT(line.resolved, HasSubstr("resolve_delay: 1us"));
-  std::ofstream{path} << "flow:\n";
+  folder.write("network.yaml", "flow:\n");
   EXPECT_EQ(choose_network(path, registry, "--network").resolved,
             choose_network("flow", registry, "").resolved);
-  std::ofstream{path} << "flwo: {}\n";
+  folder.write("network.yaml", "flwo: {}\n");
   EXPECT_THAT(error_of([&] { return choose_network(path, registry, "--network"); }),
               HasSubstr("did you mean 'flow'"));
-  std::remove(path.c_str());
 }
 
 }  // namespace

@@ -3,10 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
-
 #include "orrery/base/check.hpp"
 #include "orrery/base/output_file.hpp"
+#include "orrery/testing/temporary_folder.hpp"
 #include "orrery/timeline/csv_table.hpp"
 #include "orrery/timeline/ring_sample.hpp"
 
@@ -43,7 +42,8 @@ TEST(Manifest, CommandIsWhatAShellTakes) {
 }
 
 TEST(CsvTable, ManifestThenHeaderThenQuotedRows) {
-  const std::string path = testing::TempDir() + "orrery_table.csv";
+  const orrery::test::TemporaryFolder folder;
+  const std::string path = folder.path("table.csv");
   Manifest manifest;
   manifest.version = "1";
   manifest.configuration = {{"note", "two\nlines"}};
@@ -57,7 +57,6 @@ TEST(CsvTable, ManifestThenHeaderThenQuotedRows) {
             "# version: 1\n# commit: \n# seed: 0\n# digest: 0000000000000000\n# configuration_hash: "
             "641ff336feef0398\n"
             "# command: \n# configuration.note: two\\nlines\nsize,note\n1,plain\n2,\"a,\"\"b\"\"\nc\"\n");
-  std::remove(path.c_str());
 }
 
 }  // namespace

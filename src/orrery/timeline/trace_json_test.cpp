@@ -10,6 +10,7 @@
 
 #include "orrery/base/error.hpp"
 #include "orrery/base/output_file.hpp"
+#include "orrery/testing/temporary_folder.hpp"
 #include "orrery/timeline/ring_sample.hpp"
 #include "orrery/timeline/timeline_file.hpp"
 
@@ -22,14 +23,7 @@ constexpr std::size_t kLimit = 1U << 24;
 
 class TimelineFileTest : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = std::filesystem::path{testing::TempDir()} /
-              (std::string{"orrery_"} + testing::UnitTest::GetInstance()->current_test_info()->name());
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  [[nodiscard]] std::string path(const std::string& name) const { return folder_ / name; }
+  [[nodiscard]] std::string path(const std::string& name) const { return folder_.path(name); }
   [[nodiscard]] std::string written(const Recorder& recorder, const std::string& name) const {
     write_timeline(recorder, test::ring_manifest(), path(name));
     return read_file(path(name), kLimit);
@@ -43,7 +37,7 @@ class TimelineFileTest : public testing::Test {
     }
     return lines;
   }
-  std::filesystem::path folder_;
+  orrery::test::TemporaryFolder folder_;
 };
 
 TEST_F(TimelineFileTest, ExactBytesOfASmallTrace) {
@@ -178,7 +172,7 @@ TEST_F(TimelineFileTest, NameMustSayTheFormat) {
   EXPECT_THROW(write_timeline(recorder, {}, path("t.txt")), InputError);
   EXPECT_THROW(check_timeline_path("t.gz"), InputError);
   EXPECT_THROW(write_timeline(recorder, {}, path("no/such/folder/t.json.gz")), InputError);
-  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
 /// Writes the sample where ORRERY_SAMPLE_TRACE says, for tests/e2e/test_timeline_ui.py.

@@ -6,29 +6,14 @@
 
 #include <ctime>
 #include <filesystem>
-#include <fstream>
+
+#include "orrery/testing/temporary_folder.hpp"
 
 namespace orrery::topology {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-/// A file that lives as long as the test.
-class TemporaryFile {
- public:
-  TemporaryFile(const std::string& name, const std::string& text)
-      : path_{std::filesystem::path{testing::TempDir()} / name} {
-    std::ofstream{path_} << text;
-  }
-  ~TemporaryFile() { std::filesystem::remove(path_); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  [[nodiscard]] std::string path() const { return path_.string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 std::string error_of(const std::string& text) {
   try {
@@ -47,16 +32,17 @@ TEST(LoadCluster, GeneratorInOneLine) {
 }
 
 TEST(LoadCluster, NativeFile) {
-  const TemporaryFile file{
-      "orrery_two.yaml",
-      "nodes: {a: {count: 2}}\nlinks: {'a[0] - a[1]': {bandwidth: 1Gbps, latency: 1us}}\n"};
-  const Cluster cluster = load_cluster(file.path());
+  const test::TemporaryFolder folder;
+  const Cluster cluster = load_cluster(
+      folder.write("orrery_two.yaml",
+                   "nodes: {a: {count: 2}}\nlinks: {'a[0] - a[1]': {bandwidth: 1Gbps, latency: 1us}}\n"));
   EXPECT_EQ(cluster.name, "orrery_two");
   EXPECT_EQ(cluster.ranks.size(), 2U);
 }
 
 TEST(LoadCluster, InfraGraphFileIsSeenFromItsKeys) {
-  const TemporaryFile file{"orrery_infragraph.yaml", R"(
+  const test::TemporaryFolder folder;
+  const std::string path = folder.write("orrery_infragraph.yaml", R"(
 name: two
 devices:
 - name: server
@@ -73,8 +59,8 @@ edges:
   ep2: {instance: 'host[1]', component: 'port[0]'}
   scheme: one2one
   link: eth
-)"};
-  const std::string error = error_of(file.path());
+)");
+  const std::string error = error_of(path);
   EXPECT_THAT(error, testing::Not(HasSubstr("unknown key"))) << "read as a native file";
 }
 

@@ -7,7 +7,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <functional>
 
 #include "orrery/base/error.hpp"
@@ -15,6 +14,7 @@
 #include "orrery/collectives/plan/symbolic_executor.hpp"
 #include "orrery/collectives/run/collective_run.hpp"
 #include "orrery/collectives/select/selector.hpp"
+#include "orrery/testing/temporary_folder.hpp"
 #include "orrery/topology/load_cluster.hpp"
 
 namespace orrery::collectives::plan {
@@ -27,10 +27,8 @@ const std::string kRing = kFolder + "/ring_all_reduce_4.xml";
 const std::string kGather = kFolder + "/all_gather_4.xml";
 
 std::string write(const std::string& text) {
-  std::string path = testing::TempDir() + "/msccl_test_" +
-                     testing::UnitTest::GetInstance()->current_test_info()->name() + ".xml";
-  std::ofstream{path} << text;
-  return path;
+  static const test::TemporaryFolder folder;
+  return folder.write("program.xml", text);
 }
 
 std::string changed(const std::string& path, const std::string& from, const std::string& to) {
