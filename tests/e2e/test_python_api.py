@@ -122,7 +122,13 @@ def test_keyboard_interrupt_is_honoured(tmp_path):
             print("interrupted", flush=True)
             sys.exit(7)
     """)
-    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, cwd=tmp_path)
+    process = subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # A make in the background ignores it.
+    )
     assert process.stdout.readline() == "go\n"
     time.sleep(1)
     process.send_signal(signal.SIGINT)
