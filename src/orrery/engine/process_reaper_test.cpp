@@ -178,40 +178,17 @@ TEST_F(ProcessReaperTest, WithoutItsHostAProgramLeaves) {
   ::close(ends[0]);
 }
 
-/// The program of the next test: run by it, in a process of its own, through the C interface.
-TEST(PortProgram, DISABLED_Adds) {
-  const char* const text = std::getenv("ORRERY_TEST_PORT");
-  const std::int64_t descriptor = parse_integer(text == nullptr ? "" : text).value_or(-1);
-  orrery_port* const port = orrery_port_open(static_cast<int>(descriptor), 0);
-  ASSERT_NE(port, nullptr);
-  ASSERT_EQ(orrery_port_start(port), 0);
-  for (std::int64_t i = 0; i < 5; ++i) {
-    ASSERT_EQ(orrery_port_advance(port, 100), 0);
-    const std::int64_t arguments[] = {i, 10};
-    std::int64_t answer = 0;
-    ASSERT_EQ(orrery_port_call(port, 0, arguments, 2, &answer), 0);
-    ASSERT_EQ(answer, i + 10);
-  }
-  ASSERT_EQ(orrery_port_clock(port), 500);
-  ASSERT_EQ(orrery_port_call(port, 0, nullptr, 7, nullptr), -1);
-  ASSERT_EQ(errno, EINVAL);
-  ASSERT_EQ(orrery_port_finish(port), 0);
-  ASSERT_EQ(orrery_port_finish(port), -1);
-  orrery_port_close(port);
-}
-
 TEST_F(ProcessReaperTest, AProgramOfItsOwnOpensTheRegion) {
   Engine engine;
   Adder adder{engine, 1};
   ProcessReaper reaper{adder.host};
   const ProcessId id = adder.host.add_external("program");
   const int descriptor = adder.host.region().descriptor();
-  ::setenv("ORRERY_TEST_PORT", std::to_string(descriptor).c_str(), 1);
+  const std::string argument = std::to_string(descriptor);
   const pid_t child = ::fork();
   if (child == 0) {
     ::fcntl(descriptor, F_SETFD, 0);  // To be inherited.
-    ::execl("/proc/self/exe", "program", "--gtest_filter=PortProgram.*", "--gtest_also_run_disabled_tests",
-            "--gtest_brief=1", nullptr);
+    ::execl(ORRERY_PORT_PROGRAM, "port_program", argument.c_str(), nullptr);
     ::_exit(1);
   }
   reaper.watch(id, child);
