@@ -7,22 +7,7 @@
 namespace orrery::collectives::plan {
 
 Algorithm direct() {
-  return {
-      .name = "direct",
-      .help = "Everyone to everyone at once; one step per phase.",
-      .operations = {Operation::kAllReduce, Operation::kAllGather, Operation::kReduceScatter,
-                     Operation::kAllToAll},
-      .refusal = {},
-      .plan =
-          [](const PlanRequest& request) {
-            return std::make_unique<ExchangeSchedule>(ExchangeSchedule::Spec{
-                .ranks = request.ranks,
-                .phases = exchange_phases(request.operation),
-                .at_once = true,
-            });
-          },
-      .wire_bytes = exchange_bytes,
-  };
+  return exchange_algorithm("direct", "Everyone to everyone at once; one step per phase.", {.at_once = true});
 }
 
 }  // namespace orrery::collectives::plan

@@ -31,4 +31,24 @@ namespace orrery::collectives::plan {
   return total * (ranks - 1) * (request.operation == Operation::kAllReduce ? 2 : 1);
 }
 
+/// `order` says how the messages follow each other; its ranks and phases are those of the request.
+[[nodiscard]] inline Algorithm exchange_algorithm(std::string name, std::string help,
+                                                  const ExchangeSchedule::Spec& order) {
+  return {
+      .name = std::move(name),
+      .help = std::move(help),
+      .operations = {Operation::kAllReduce, Operation::kAllGather, Operation::kReduceScatter,
+                     Operation::kAllToAll},
+      .refusal = {},
+      .plan =
+          [order](const PlanRequest& request) {
+            ExchangeSchedule::Spec spec = order;
+            spec.ranks = request.ranks;
+            spec.phases = exchange_phases(request.operation);
+            return std::make_unique<ExchangeSchedule>(std::move(spec));
+          },
+      .wire_bytes = exchange_bytes,
+  };
+}
+
 }  // namespace orrery::collectives::plan

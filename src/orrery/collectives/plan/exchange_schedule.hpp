@@ -18,7 +18,7 @@ class ExchangeSchedule final : public Schedule {
   enum class Phase : std::uint8_t { kDistribute, kCollect, kPersonal, kEverything };
   struct Spec {
     Rank ranks = 0;  ///< At least two.
-    std::vector<Phase> phases;
+    std::vector<Phase> phases{};
     bool at_once = false;
     bool swaps = false;
   };

@@ -7,22 +7,7 @@
 namespace orrery::collectives::plan {
 
 Algorithm pairwise() {
-  return {
-      .name = "pairwise",
-      .help = "Everyone to everyone, one partner after another.",
-      .operations = {Operation::kAllReduce, Operation::kAllGather, Operation::kReduceScatter,
-                     Operation::kAllToAll},
-      .refusal = {},
-      .plan =
-          [](const PlanRequest& request) {
-            return std::make_unique<ExchangeSchedule>(ExchangeSchedule::Spec{
-                .ranks = request.ranks,
-                .phases = exchange_phases(request.operation),
-                .swaps = true,
-            });
-          },
-      .wire_bytes = exchange_bytes,
-  };
+  return exchange_algorithm("pairwise", "Everyone to everyone, one partner after another.", {.swaps = true});
 }
 
 }  // namespace orrery::collectives::plan

@@ -42,24 +42,10 @@ std::string yaml_name(const std::string& name) {
   return is_letter_first && !is_word ? name : fmt::format("\"{}\"", name);
 }
 
+/// InfraGraph's word for a kind: ours, but for two.
 std::string_view choice_of(NodeKind kind) {
-  switch (kind) {
-    case NodeKind::kDevice:
-      return "xpu";
-    case NodeKind::kSwitch:
-      return "switch";
-    case NodeKind::kNic:
-      return "nic";
-    case NodeKind::kCpu:
-      return "cpu";
-    case NodeKind::kMemory:
-      return "memory";
-    case NodeKind::kPort:
-      return "port";
-    case NodeKind::kOther:
-      break;
-  }
-  return "custom";
+  if (kind == NodeKind::kDevice) return "xpu";
+  return kind == NodeKind::kOther ? "custom" : to_text(kind);
 }
 
 /// Several edges in a row: how each index moves from one to the next (0 or 1).
