@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace orrery::config {
 namespace {
@@ -17,13 +18,20 @@ T read_quantity(const Cursor& at, const Rule& rule, const char* expected, Parse 
   return *value;
 }
 
+/// 4000000, not 4e+06.
+std::string bound_text(double bound) {
+  constexpr double kExact = 1e15;
+  return std::abs(bound) < kExact && bound == std::floor(bound) ? fmt::format("{:.0f}", bound)
+                                                                : to_text(bound);
+}
+
 template <class T>
 T in_range(const Cursor& at, const Rule& rule, T value) {
   const auto number = static_cast<double>(value);
   if (number < rule.min || number > rule.max) {
     at.fail(rule.max < 9.2e18
-                ? fmt::format("expected a number from {} to {}", to_text(rule.min), to_text(rule.max))
-                : fmt::format("expected a number of at least {}", to_text(rule.min)));
+                ? fmt::format("expected a number from {} to {}", bound_text(rule.min), bound_text(rule.max))
+                : fmt::format("expected a number of at least {}", bound_text(rule.min)));
   }
   return value;
 }

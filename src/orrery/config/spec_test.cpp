@@ -44,7 +44,7 @@ TEST(Spec, EveryMistakeIsNamed) {
             "t.yaml:1:12: bandwith: unknown key (did you mean 'bandwidth'?)");
   EXPECT_THAT(error_of("{hosts: 4}"), testing::HasSubstr("required key 'bandwidth' is missing"));
   EXPECT_THAT(error_of("{hosts: 0, bandwidth: 1Gbps}"),
-              testing::HasSubstr("hosts: '0': expected a number from 1 to 1"));
+              testing::HasSubstr("hosts: '0': expected a number from 1 to 1000000"));
   EXPECT_THAT(error_of("{hosts: 1.5, bandwidth: 1Gbps}"), testing::HasSubstr("expected a whole number"));
   EXPECT_THAT(error_of("{hosts: 4, bandwidth: 1}"), testing::HasSubstr("expected a bandwidth with unit"));
   EXPECT_THAT(error_of("{hosts: 4, bandwidth: 0Gbps}"), testing::HasSubstr("must be more than zero"));
