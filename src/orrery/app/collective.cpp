@@ -10,6 +10,7 @@
 #include "orrery/app/worker_pool.hpp"
 #include "orrery/base/digest.hpp"
 #include "orrery/base/text.hpp"
+#include "orrery/collectives/select/effort.hpp"
 #include "orrery/timeline/recorder.hpp"
 #include "orrery/timeline/timeline_file.hpp"
 #include "orrery/topology/catalog.hpp"
@@ -19,19 +20,33 @@ namespace {
 
 /// By size, then algorithm.
 std::vector<CollectivePoint> list_points(const CollectivePlan& plan, const CollectiveOptions& options,
-                                         topology::Router& router) {
+                                         topology::Router& router, collectives::EffortBudget& budget) {
   const std::string catalog = options.catalog.empty() ? topology::catalog_directory() : options.catalog;
   const collectives::SelectionContext context{plan.cluster, router,     plan.algorithms,
                                               plan.nodes,   plan.group, catalog};
   std::vector<CollectivePoint> points;
   for (const Bytes size : plan.sizes) {
     if (options.wants_stop && options.wants_stop()) throw engine::Interrupted{};
-    for (collectives::Choice& choice :
-         collectives::select(options.algorithm, plan.request(size, options.root), context)) {
-      points.push_back({size, std::move(choice)});
-    }
+    std::vector<collectives::Choice> choices =
+        collectives::select(options.algorithm, plan.request(size, options.root), context);
+    if (options.algorithm == "auto") budget.apply(choices);
+    for (collectives::Choice& choice : choices) points.push_back({size, std::move(choice)});
   }
   return points;
+}
+
+/// "auto left out direct (1998000 messages), ...", when it did.
+void warn_of_dropped(const collectives::EffortBudget& budget, const CollectiveOptions& options,
+                     std::vector<std::string>& warnings) {
+  std::vector<std::string> names;
+  for (const collectives::EffortBudget::Dropped& dropped : budget.dropped()) {
+    names.push_back(fmt::format("{} ({} messages)", dropped.algorithm, dropped.messages));
+  }
+  if (names.empty()) return;
+  warnings.push_back(
+      fmt::format("auto left out {}, k sent in a row counting k * k: over the budget of {}; --budget raises "
+                  "it, 'all' has none",
+                  join(names, ", "), options.budget));
 }
 
 /// Marks the fastest of each size: rows of one size stand together.
@@ -88,7 +103,9 @@ CollectiveResult collective(const CollectiveOptions& options) {
   for (std::unique_ptr<topology::Router>& router : routers) {
     router = std::make_unique<topology::Router>(plan.cluster.graph);
   }
-  const std::vector<CollectivePoint> points = list_points(plan, options, *routers[0]);
+  collectives::EffortBudget budget{plan.algorithms, static_cast<std::uint64_t>(options.budget)};
+  const std::vector<CollectivePoint> points = list_points(plan, options, *routers[0], budget);
+  warn_of_dropped(budget, options, result.warnings);
   result.rows.resize(points.size());
   PoolOptions pool{.workers = plan.workers, .wants_stop = options.wants_stop};
   if (options.on_progress) {

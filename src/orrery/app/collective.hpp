@@ -12,6 +12,9 @@
 
 namespace orrery::app {
 
+/// A few seconds of work at most: `direct` on 135 ranks, a ring of 1,581.
+inline constexpr std::int64_t kEffortBudget = 5'000'000;
+
 /// Values are texts where the command line has texts, so that every front reports mistakes alike.
 struct CollectiveOptions {
   std::string operation;                ///< "all_reduce", ...
@@ -21,7 +24,9 @@ struct CollectiveOptions {
   std::string size = "1KiB..1GiB";      ///< As parse_sizes() reads it.
   std::vector<std::int64_t> uneven{};   ///< Bytes per rank, or per pair for all_to_all; replaces `size`.
   std::string algorithm = "auto";       ///< A name, several, or a selection word.
-  std::string network = "flow";         ///< As choose_network() reads it.
+  std::int64_t budget =
+      kEffortBudget;             ///< `auto` leaves out algorithms that cost more: collectives::effort_of().
+  std::string network = "flow";  ///< As choose_network() reads it.
   std::string dtype = "float32";
   std::int64_t root = 0;
   std::uint64_t seed = 0;

@@ -24,6 +24,7 @@ using collectives::Rank;
 
 constexpr std::int64_t kMaxIterations = 1'000'000;
 constexpr std::int64_t kMaxWorkers = 1024;
+constexpr std::int64_t kMaxBudget = 1'000'000'000'000'000;
 
 /// Reads one option after the other; errors carry the option's name.
 class OptionReader {
@@ -161,6 +162,7 @@ CollectivePlan plan_collective(const CollectiveOptions& options) {
   plan.skew = read.skew();
   plan.workers = read.workers();
   read.between("iterations", options.iterations, 1, kMaxIterations);
+  read.between("budget", options.budget, 1, kMaxBudget);
   if (plan.operation == Operation::kBarrier) {
     plan.sizes = {Bytes{}};
   } else {
@@ -200,6 +202,7 @@ std::vector<std::pair<std::string, std::string>> describe_plan(const CollectiveP
       {"skew", to_text(plan.skew)},
       {"iterations", number(options.iterations)},
   };
+  if (options.budget != kEffortBudget) settings.emplace_back("budget", number(options.budget));
   if (!plan.uneven.empty()) settings.emplace_back("uneven", sizes_text(plan.uneven));
   return settings;
 }

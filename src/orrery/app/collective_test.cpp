@@ -151,6 +151,22 @@ TEST(Collective, ExceptionsOfTheProgressCallbackComeThrough) {
   EXPECT_THROW(static_cast<void>(collective(options)), std::domain_error);
 }
 
+TEST(Collective, AutoKeepsToItsBudgetAndSaysSo) {
+  CollectiveOptions options = all_reduce(kStar, "1KiB");
+  const std::size_t able = collective(options).rows.size();
+  options.budget = 12;  // A ring of four sends 24 messages; direct as many, three in a row.
+  const CollectiveResult result = collective(options);
+  EXPECT_LT(result.rows.size(), able);
+  ASSERT_EQ(result.warnings.size(), 1U);
+  EXPECT_THAT(result.warnings[0], HasSubstr("ring (24 messages)"));
+  EXPECT_THAT(result.warnings[0], HasSubstr("--budget"));
+  options.algorithm = "all";
+  EXPECT_EQ(collective(options).rows.size(), able);
+  EXPECT_TRUE(collective(options).warnings.empty());
+  options.budget = 0;
+  EXPECT_THROW(static_cast<void>(collective(options)), InputError);
+}
+
 TEST(Collective, TimelineIsWrittenAndChangesNothing) {
   CollectiveOptions options = all_reduce("hgx-h100", "1KiB,64KiB");
   const std::uint64_t digest = collective(options).digest;

@@ -32,6 +32,7 @@ struct Arguments {
   std::string seed = "0";
   std::string iterations = "1";
   std::string workers = "0";
+  std::string budget = std::to_string(app::kEffortBudget);
   std::string queue = "auto";
   std::string csv;
   std::string output;
@@ -74,6 +75,7 @@ void run(Arguments& arguments) {
   options.root = read_integer("--root", arguments.root);
   options.iterations = read_integer("--iterations", arguments.iterations);
   options.workers = read_integer("--workers", arguments.workers);
+  options.budget = read_integer("--budget", arguments.budget);
   options.queue = read_queue(arguments.queue);
   const std::int64_t seed = read_integer("--seed", arguments.seed);
   if (seed < 0) throw InputError{"--seed: '" + arguments.seed + "': expected a whole number from 0"};
@@ -116,7 +118,8 @@ void add_collective(CLI::App& root, Session& session) {
   add("--group", options.group, "RANKS", "Use these ranks, in this order: 0,2,4-7");
   add("--size", options.size, "SIZES", "1KiB..1GiB doubles; 1KiB..1GiB:x4; 1KiB,3MB");
   add("--sizes-file", arguments->sizes_file, "FILE", "Uneven sizes: a YAML or JSON list, one per rank");
-  add("--algorithm", options.algorithm, "NAMES", "Names, or all, auto, gloo, nccl");
+  add("--algorithm", options.algorithm, "NAMES", "Names, or all, auto, gloo, nccl, msccl:FILE");
+  add("--budget", arguments->budget, "N", "Of auto: most messages, k sent in a row counting k * k");
   add("--network", options.network, "MODEL", "Model, as flow:resolve_delay=1us, or a YAML file");
   add("--dtype", options.dtype, "TYPE", "Element type, e.g. bfloat16, int32");
   add("--root", arguments->root, "RANK", "Of broadcast, reduce, gather, scatter; sender of send_recv");
