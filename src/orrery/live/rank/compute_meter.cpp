@@ -53,6 +53,7 @@ MeterClock host_clock() {
 
 ComputeMeter::ComputeMeter(MeterOptions options)
     : options_{std::move(options)},
+      record_{options_.rank, options_.world},
       speed_{options_.clock.reference_loop},
       known_{options_.table != nullptr ? KeyTable{options_.table} : KeyTable{}} {}
 

@@ -49,6 +49,8 @@ struct LedgerMismatch {
 };
 
 struct MeterOptions {
+  std::uint32_t rank = 0;                                  ///< Whose compute it is, for the record.
+  std::uint32_t world = 1;
   MeterMode mode = MeterMode::kMeasured;
   std::int64_t fixed_ps = 0;                               ///< Per segment or operator.
   LedgerReader* ledger = nullptr;                          ///< For kLedger; outlives the meter.
