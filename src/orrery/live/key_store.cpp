@@ -19,7 +19,7 @@ std::string raw(std::int64_t value) {
   return text;
 }
 
-std::string raw(bool value) { return {1, static_cast<char>(value ? 1 : 0)}; }
+std::string raw(bool value) { return std::string(1, static_cast<char>(value ? 1 : 0)); }
 
 std::int64_t integer(const std::string& text) {
   std::int64_t value = 0;

@@ -126,6 +126,8 @@ void Session::adopt_thread() {
 
 MeterOptions Session::meter_options(const JoinReply& reply, pid_t coordinator) {
   MeterOptions options;
+  options.rank = static_cast<std::uint32_t>(rank_);
+  options.world = static_cast<std::uint32_t>(world_);
   options.mode = static_cast<MeterMode>(reply.compute);
   options.fixed_ps = reply.fixed_ps;
   if (reply.ledger_in >= 0) {
