@@ -11,6 +11,7 @@
 #include "orrery/base/error.hpp"
 #include "orrery/base/text.hpp"
 #include "orrery/collectives/algorithm.hpp"
+#include "orrery/live/ledger_files.hpp"
 #include "orrery/topology/catalog.hpp"
 #include "orrery/topology/load_cluster.hpp"
 
@@ -27,6 +28,16 @@ void check_ranks(const LiveOptions& options, const topology::Cluster& cluster) {
   refuse_option(options, "ranks", fmt::format("{}", ranks),
                 fmt::format("cluster '{}' has {} rank{}; expected 1 to {}", cluster.name, available,
                             available == 1 ? "" : "s", available));
+}
+
+/// Before anything is started, where the number of ranks is known.
+void check_ledgers(const LiveOptions& options, const live::ComputeChoice& compute) {
+  if (compute.mode != live::MeterMode::kLedger || !options.launch.ranks) return;
+  live::LedgerFiles tried;
+  const auto world = static_cast<std::size_t>(*options.launch.ranks);
+  for (std::size_t rank = 0; rank < world; ++rank) {
+    tried.provide(live::ledger_path(compute.ledger, rank), rank, world);
+  }
 }
 
 /// Barriers that end the warm-up; what the ranks count themselves goes to the launcher.
@@ -75,6 +86,7 @@ LivePlan plan_live(const LiveOptions& options) {
   plan.cluster = topology::load_cluster(options.cluster, load);
   check_reachable(plan.cluster, options.cluster);
   check_ranks(options, plan.cluster);
+  check_ledgers(options, plan.compute);
   plan.catalog = options.catalog.empty() ? topology::catalog_directory() : options.catalog;
   plan.fallback = plan.cluster.nccl_platform.empty() ? "gloo" : "nccl";
   plan.algorithm = options.algorithm.empty() ? plan.fallback : options.algorithm;

@@ -87,6 +87,24 @@ std::int64_t proportional_memory() {
   return kilobytes * 1024;
 }
 
+const char* point_name(std::uint64_t point) {
+  switch (static_cast<Point>(point)) {
+    case Point::kRequest:
+      return "a wait";
+    case Point::kPost:
+      return "the start of an operation";
+    case Point::kClock:
+      return "a look at the clock";
+    case Point::kSleep:
+      return "a sleep";
+    case Point::kStore:
+      return "a request to the store";
+    case Point::kLeave:
+      return "the end";
+  }
+  return "something unknown";
+}
+
 std::int64_t scaled(std::int64_t picoseconds, double scale) {
   return scale == 1.0 ? picoseconds : std::llround(static_cast<double>(picoseconds) * scale);
 }
@@ -139,7 +157,9 @@ MeterOptions Session::meter_options(const JoinReply& reply, pid_t coordinator) {
   options.on_mismatch = [this](const LedgerMismatch& mismatch) {
     abort("the program does not do what it did when the ledger was recorded: entry " +
           std::to_string(mismatch.position) +
-          (mismatch.recorded ? " is of another kind" : " is missing, the ledger ends before it"));
+          (mismatch.recorded ? std::string{" is "} + point_name(*mismatch.recorded)
+                             : std::string{" is missing, as the ledger has ended"}) +
+          ", the program is at " + point_name(mismatch.reached));
   };
   return options;
 }
