@@ -105,7 +105,11 @@ void add_run(CLI::App& root, Session& session) {
   command->prefix_command();  // Whatever stands after the script's name is the script's.
   command->footer(kExamples);
   command->callback([arguments, command, &session] {
-    for (const std::string& word : command->remaining()) arguments->options.launch.program.push_back(word);
+    std::vector<std::string>& program = arguments->options.launch.program;
+    for (const std::string& word : command->remaining()) program.push_back(word);
+    if (!program.empty() && program.front().starts_with('-') && program.front() != "-m") {
+      throw CLI::ExtrasError{command->get_name(), program};  // No script's name, but a misspelt option of ours.
+    }
     session.action = [arguments, &session] { run(*arguments, session); };
   });
 }
