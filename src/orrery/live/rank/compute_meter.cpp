@@ -2,6 +2,7 @@
 #include "orrery/live/rank/compute_meter.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "orrery/live/rank/interpose.hpp"
@@ -156,7 +157,7 @@ std::int64_t ComputeMeter::measured_ns(Segment& segment, std::int64_t cpu) {
     if (!part.is_far) continue;
     const double value = static_cast<double>(part.wall) * share;
     const bool is_known = is_noise(value, *part.known, part.is_operator, slowness);
-    charged += is_known ? part.known->value() : static_cast<std::int64_t>(value / slowness);
+    charged += is_known ? part.known->value() : std::llround(value / slowness);
   }
   return charged;
 }
