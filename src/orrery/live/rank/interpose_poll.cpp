@@ -180,8 +180,9 @@ ORRERY_INTERPOSED int epoll_wait(int epoll, epoll_event* events, int capacity, i
 
 ORRERY_INTERPOSED int epoll_pwait(int epoll, epoll_event* events, int capacity, int timeout,
                                   const sigset_t* mask) {
-  if (timeout <= 0 || !is_rank_thread())
+  if (timeout <= 0 || !is_rank_thread()) {
     return next_epoll_pwait.get()(epoll, events, capacity, timeout, mask);
+  }
   return epoll_in_rank(epoll, events, capacity, ms_to_ps(timeout), mask);
 }
 

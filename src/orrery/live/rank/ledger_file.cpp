@@ -111,8 +111,9 @@ LedgerReader::LedgerReader(std::string_view bytes)
     const std::size_t size = load_word(bytes, at);
     const std::uint32_t count = load_word(bytes, at + kWord);
     const std::size_t content = at + kFrameHeaderBytes;
-    if (bytes.size() - content < size)
+    if (bytes.size() - content < size) {
       fail(at, "the ledger is cut off inside a frame of " + std::to_string(size) + " bytes");
+    }
     if (load_word(bytes, at + 2 * kWord) !=
         checksum(bytes.substr(content, size), checksum(bytes.substr(at, 2 * kWord)))) {
       fail(at, "damaged: the checksum is wrong");
@@ -120,8 +121,9 @@ LedgerReader::LedgerReader(std::string_view bytes)
     at = content + size;
     size_ += count;
     if (count > 0) continue;
-    if (size != kEndBytes || load(bytes, content, kEndBytes) != size_)
+    if (size != kEndBytes || load(bytes, content, kEndBytes) != size_) {
       fail(content, "the number of entries is wrong");
+    }
     if (at != bytes.size()) fail(at, "there is something after the end");
     return;
   }
