@@ -16,24 +16,16 @@ inline WorkPointer Backend::send(Tensors& tensors, int target, int tag) {
               {bytes_of(tensor)}, tensors, tensors, {});
 }
 
-/// A shorter message than expected fills the beginning, as with gloo and MPI.
 inline WorkPointer Backend::receive(Tensors& tensors, int source, int tag) {
   const Checks checks{"recv"};
   const at::Tensor& tensor = checks.single(tensors);
   checks.require(tag >= 0, "Tag must be nonnegative");
   const auto take = [tensor](const orrery_op& op) {
     orrery_op* sender = orrery_sender_op(&op);
-    const std::int64_t bytes = bytes_of(tensor);
-    TORCH_CHECK_WITH(DistBackendError, sender->payload_bytes <= bytes, "recv: the message of member ",
-                     op.source, " has ", sender->payload_bytes, " bytes, the tensor only ", bytes);
-    if (sender->payload_bytes == bytes) {
-      copy_out(tensor, orrery_op_payload(sender));
-      return;
-    }
-    Target target{tensor};
-    copy_in(target.data(), tensor);
-    std::memcpy(target.data(), orrery_op_payload(sender), static_cast<std::size_t>(sender->payload_bytes));
-    target.finish();
+    TORCH_CHECK_WITH(DistBackendError, sender->payload_bytes == bytes_of(tensor),
+                     "recv: the message of member ", op.source, " has ", sender->payload_bytes,
+                     " bytes, the tensor ", bytes_of(tensor));
+    copy_out(tensor, orrery_op_payload(sender));
   };
   return post({.kind = ORRERY_RECEIVE,
                .name = "recv",

@@ -121,7 +121,7 @@ class Store final : public c10d::Store {
     return value;
   }
   static bool is_yes(const std::vector<Bytes>& answer) {
-    return answer.size() == 1 && answer[0].size() == 1 && answer[0][0] != 0;
+    return answer.size() == 1 && !answer[0].empty() && answer[0].back() != 0;
   }
 
   const std::string name_;
