@@ -101,7 +101,7 @@ std::int64_t ComputeMeter::end_at(const Readings& now, std::uint64_t point) {
     segment.is_open = false;
     segment.previous = point;
   }
-  record_.add({.point = point, .picoseconds = charged});
+  if (options_.is_recorded) record_.add({.point = point, .picoseconds = charged});
   return charged;
 }
 

@@ -49,12 +49,13 @@ struct LedgerMismatch {
 };
 
 struct MeterOptions {
-  std::uint32_t rank = 0;                                  ///< Whose compute it is, for the record.
+  std::uint32_t rank = 0;  ///< Whose compute it is, for the record.
   std::uint32_t world = 1;
   MeterMode mode = MeterMode::kMeasured;
   std::int64_t fixed_ps = 0;                               ///< Per segment or operator.
   LedgerReader* ledger = nullptr;                          ///< For kLedger; outlives the meter.
   std::function<void(const LedgerMismatch&)> on_mismatch;  ///< Called once; nothing is charged afterwards.
+  bool is_recorded = true;  ///< False: record() stays empty, as nobody takes from it.
   /// Where to keep what is known of durations, see KeyTable; null: memory of its own.
   void* table = nullptr;
   MeterClock clock = host_clock();
