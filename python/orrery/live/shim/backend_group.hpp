@@ -41,6 +41,7 @@ inline Work::Event Backend::event_of(const Call& call, const Tensors& payload, c
   if (call.kind == ORRERY_ALL_REDUCE) title = "all_reduce";
   if (call.kind == ORRERY_ALL_GATHER) title = "all_gather";
   if (call.kind == ORRERY_ALL_TO_ALL) title = "all_to_all";
+  if (call.type == c10d::OpType::RECVANYSOURCE) title = "recvAnySource";
   if (call.type == c10d::OpType::_ALLREDUCE_SPARSE) title = "sparse_all_reduce";
   const bool has_inputs = !payload.empty() || call.kind == ORRERY_SCATTER;
   return {label_ + ":" + title, has_inputs ? payload : outputs};
