@@ -67,6 +67,9 @@ def join(rank: int, ranks: int) -> None:
 
 def run_program(program: list) -> None:
     """Runs it as `python PROGRAM...` would, and exits with its status."""
+    for stream in (sys.stdout, sys.stderr):  # Whole lines: ranks that run at the same time must not mix theirs.
+        if stream is not None:
+            stream.reconfigure(line_buffering=True, write_through=False)
     status = 0
     try:
         if program[0] == "-m":
