@@ -18,6 +18,7 @@
 #include "orrery/app/simulation.hpp"
 #include "orrery/live/children.hpp"
 #include "orrery/live/cores.hpp"
+#include "orrery/live/duration_table.hpp"
 #include "orrery/live/gathering.hpp"
 #include "orrery/live/ledger_files.hpp"
 #include "orrery/live/service.hpp"
@@ -277,6 +278,7 @@ class LiveRun : Pinned {
     reply.core = cores.empty() ? -1 : cores[rank % cores.size()];
     reply.compute = static_cast<std::uint32_t>(plan_.compute.mode);
     reply.fixed_ps = count_ps(plan_.compute.fixed);
+    if (plan_.compute.mode == live::MeterMode::kMeasured) reply.table = table_.descriptor();
     reply.ledger_in = ledgers_.in(rank);
     reply.ledger_out = ledgers_.out(rank);
     return reply;
@@ -304,6 +306,7 @@ class LiveRun : Pinned {
   Totals totals_;
   LiveRecords records_;
   live::LedgerFiles ledgers_;
+  live::DurationTable table_;
   /// Asked at every wait for a program: also the moment to show how it goes.
   std::function<bool()> wants_stop_ = [this] {
     if (options_.progress) show_progress();

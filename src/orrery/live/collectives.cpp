@@ -177,6 +177,7 @@ class Collectives::Instance final : public Pinned, CollectiveRun::Listener {
       setup.name = fmt::format("{} ({}, {})", to_text(request.operation), plan_->choice.label,
                                orrery::to_text(request.size));
       setup.names = group_.names;
+      setup.track_group = "communication";
     }
     setup.origin = owner_.origin_;
     setup.connections = &group_.connections;

@@ -116,8 +116,8 @@ void Messages::arrived(std::uint64_t index) {
   free_.push_back(index);
   if (engine::Observer* observer = engine_.observer(); observer != nullptr) {
     const Group& group = *transfer.group;
-    observer->flow(observer->track("ranks", group.names[transfer.from.member]), transfer.began,
-                   observer->track("ranks", group.names[transfer.to.member]), engine_.now());
+    observer->flow(observer->track("communication", group.names[transfer.from.member]), transfer.began,
+                   observer->track("communication", group.names[transfer.to.member]), engine_.now());
   }
   const std::int64_t sent = arena_.offset_of(transfer.from.op);
   listener_.on_ended(transfer.from.rank, {.operation = sent, .began = transfer.began});

@@ -30,7 +30,7 @@ CollectiveRun::CollectiveRun(Setup setup, Listener* listener)
   build_lanes();
   connect_channels();
   if (setup_.engine.observer() != nullptr) {
-    trace_ = std::make_unique<RunTrace>(*setup_.engine.observer(), channels_.size());
+    trace_ = std::make_unique<RunTrace>(*setup_.engine.observer(), channels_.size(), setup_.track_group);
   }
   if (setup_.is_watched) setup_.engine.add_watch(*this);
 }

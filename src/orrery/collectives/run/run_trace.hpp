@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "orrery/engine/observer.hpp"
@@ -12,7 +13,9 @@ namespace orrery::collectives {
 
 class RunTrace {
  public:
-  RunTrace(engine::Observer& observer, std::size_t channels) : observer_{observer}, sent_(channels) {}
+  /// `group` is of the participants' tracks.
+  RunTrace(engine::Observer& observer, std::size_t channels, std::string group)
+      : observer_{observer}, group_{std::move(group)}, sent_(channels) {}
 
   /// A message left on its way to `channel`.
   void sent(std::uint32_t channel, Time at) { sent_[channel].push_back(at); }
@@ -32,8 +35,9 @@ class RunTrace {
   }
 
  private:
-  engine::TrackId track(const std::string& who) { return observer_.track("ranks", who); }
+  engine::TrackId track(const std::string& who) { return observer_.track(group_, who); }
   engine::Observer& observer_;
+  std::string group_;
   std::vector<std::uint64_t> received_;  // By track.
   std::vector<std::deque<Time>> sent_;   // Per channel, oldest first: messages of a channel arrive in order.
 };

@@ -147,9 +147,14 @@ int orrery_rank_leave(int status) {
 int64_t orrery_now(void) {
   Session* const self = session();
   if (self == nullptr) return 0;
-  if (!self->is_main_thread() || self->is_paused()) return self->last_clock();
-  const InsideLibrary inside;
-  return self->pass(Point::kClock, true);
+  if (!interpose_is_rank_thread() || self->is_paused()) return self->last_clock();
+  std::int64_t clock = 0;
+  guarded([&] {
+    const std::scoped_lock lock{self->mutex()};
+    clock = self->pass(Point::kClock, true);
+    return 0;
+  });
+  return clock;
 }
 
 int orrery_sleep(int64_t picoseconds) {
@@ -165,10 +170,10 @@ int orrery_sleep(int64_t picoseconds) {
 }
 
 void orrery_pause(void) {
-  if (session() != nullptr && session()->is_main_thread()) session()->pause();
+  if (session() != nullptr && interpose_is_rank_thread()) session()->pause();
 }
 void orrery_resume(void) {
-  if (session() != nullptr && session()->is_main_thread()) session()->resume();
+  if (session() != nullptr && interpose_is_rank_thread()) session()->resume();
 }
 void orrery_operator_begin(uint64_t key) {
   if (session() != nullptr) session()->meter().operator_begin(key);

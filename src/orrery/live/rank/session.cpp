@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,12 +42,6 @@ class Descriptor {
  private:
   int value_;
 };
-
-/// Tells threads apart without a system call.
-const void* this_thread() {
-  thread_local const char mark = 0;
-  return &mark;
-}
 
 void pin(int core) {
   if (core < 0) return;
@@ -119,8 +114,7 @@ Session::Session(const JoinReply& reply, pid_t coordinator, int rank, int world)
       page_{arena_.page(reply.slot)},
       rank_{rank},
       world_{world},
-      meter_{meter_options(reply, coordinator)},
-      main_thread_{this_thread()} {
+      meter_{meter_options(reply, coordinator)} {
   pin(reply.core);
 }
 
@@ -135,12 +129,7 @@ void Session::publish() {
   interpose_publish(clock);
 }
 
-bool Session::is_main_thread() const { return main_thread_.load(std::memory_order_relaxed) == this_thread(); }
-
-void Session::adopt_thread() {
-  main_thread_.store(this_thread(), std::memory_order_relaxed);
-  interpose_claim();
-}
+void Session::adopt_thread() { interpose_claim(); }
 
 MeterOptions Session::meter_options(const JoinReply& reply, pid_t coordinator) {
   MeterOptions options;
@@ -153,6 +142,8 @@ MeterOptions Session::meter_options(const JoinReply& reply, pid_t coordinator) {
     ledger_ = std::make_unique<LedgerReader>(ledger_text_);
     options.ledger = ledger_.get();
   }
+  options.is_recorded = reply.ledger_out >= 0;
+  if (reply.table >= 0) options.table = map_table(Descriptor{coordinator, reply.table}.value());
   if (reply.ledger_out >= 0) ledger_out_ = Descriptor{coordinator, reply.ledger_out}.release();
   options.on_mismatch = [this](const LedgerMismatch& mismatch) {
     abort("the program does not do what it did when the ledger was recorded: entry " +
@@ -162,6 +153,12 @@ MeterOptions Session::meter_options(const JoinReply& reply, pid_t coordinator) {
           ", the program is at " + point_name(mismatch.reached));
   };
   return options;
+}
+
+void* Session::map_table(int descriptor) {
+  void* const memory =
+      ::mmap(nullptr, KeyTable::kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  return memory == MAP_FAILED ? nullptr : memory;  // Then this rank knows only what it has seen itself.
 }
 
 void Session::abort(const std::string& reason) {

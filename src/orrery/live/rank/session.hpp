@@ -31,8 +31,6 @@ class Session {
   [[nodiscard]] ArenaHeap& heap() { return heap_; }
   [[nodiscard]] ComputeMeter& meter() { return meter_; }
   [[nodiscard]] std::recursive_mutex& mutex() { return mutex_; }
-  /// Whether the calling thread is the one whose computing counts.
-  [[nodiscard]] bool is_main_thread() const;
   /// The thread that calls is the program's from now on (it just posted or waited).
   void adopt_thread();
 
@@ -61,6 +59,7 @@ class Session {
   void write_ledger(bool is_last);
   [[noreturn]] void abort(const std::string& reason);
   [[nodiscard]] MeterOptions meter_options(const JoinReply& reply, pid_t coordinator);
+  void* map_table(int descriptor);
 
   Arena arena_;
   engine::ExternalRegion region_;
@@ -75,7 +74,6 @@ class Session {
   ComputeMeter meter_;
   int pauses_ = 0;
   std::recursive_mutex mutex_;
-  std::atomic<const void*> main_thread_;
   std::int64_t oldest_post_ = 0;  // Offset; not yet announced.
   orrery_op* newest_post_ = nullptr;
   std::uint64_t handles_ = 0;
