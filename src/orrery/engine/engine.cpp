@@ -11,6 +11,7 @@ namespace orrery::engine {
 Engine::Engine(const EngineOptions& options)
     : queue_{options.queue == QueueKind::kRadix ? make_radix_heap() : make_dary_heap()},
       grow_{options.queue == QueueKind::kAuto},
+      deadlines_{make_dary_heap()},
       rounds_limit_{options.rounds_per_instant} {}
 
 OriginId Engine::add_origin(std::string name) {
@@ -28,6 +29,12 @@ void wait_for_programs(Gate& gate, const std::function<bool()>* wants_stop) {
 }
 
 }  // namespace
+
+void Engine::schedule_deadline(Time at, Phase phase, OriginId origin, Handler& handler, std::uint64_t payload) {
+  Origin& from = origins_[origin.index()];
+  ORRERY_CHECK(at > now(), "deadline of {} at {} ps is not after {} ps", from.name, count_ps(at), now_);
+  if (at != kTimeMax) deadlines_->push({count_ps(at), pack_order(phase, origin, from.counter++), &handler, payload});
+}
 
 void Engine::grow_queue() {
   std::unique_ptr<EventQueue> larger = make_radix_heap();
@@ -89,16 +96,20 @@ bool Engine::next_instant() {
     next = queue_->next_time();
   }
   if (pending_ == 0) return false;
-  queue_->pop_instant(current_);
-  pending_ -= current_.size();
-  now_ = next;
+  const std::int64_t deadline = deadlines_->next_time();
+  now_ = std::min(next, deadline);
+  if (next == now_) {
+    queue_->pop_instant(current_);
+    pending_ -= current_.size();
+  }
+  if (deadline == now_) deadlines_->pop_instant(current_);
   return true;
 }
 
 void Engine::run() {
   finish_instant();  // What was scheduled at time zero.
   for (;;) {
-    if (has_lone_ && gate_ == nullptr) {
+    if (has_lone_ && gate_ == nullptr && deadlines_->size() == 0) {
       has_lone_ = false;
       now_ = lone_.time;
       execute(Event{lone_});  // A copy: the handler may schedule the next one.

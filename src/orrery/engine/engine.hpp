@@ -87,6 +87,9 @@ class Engine : Pinned {
       later_.push_back(event);
     }
   }
+  /// An event that happens if the clock gets there for another reason: it alone keeps no run going, so that what
+  /// waits for nothing but a deadline is a deadlock. `at` is after now().
+  void schedule_deadline(Time at, Phase phase, OriginId origin, Handler& handler, std::uint64_t payload);
   void ask_to_settle(Settler& settler) {
     if (settler.asked_) return;
     settler.asked_ = true;
@@ -148,6 +151,7 @@ class Engine : Pinned {
   std::size_t pending_ = 0;  // Events in the queue.
   Event lone_;  // The only event there is, kept out of the queue: chains of single events are common.
   bool has_lone_ = false;
+  std::unique_ptr<EventQueue> deadlines_;
   std::uint64_t rounds_limit_;
   std::vector<Origin> origins_;
   std::vector<Settler*> settlers_;

@@ -142,6 +142,19 @@ class Settled final : public Settler {
   int count = 0;
 };
 
+TEST(Engine, DeadlinesHappenInTimeButKeepNothingGoing) {
+  Engine engine;
+  const OriginId a = engine.add_origin("a");
+  Log log;
+  engine.schedule(Time{5ns}, Phase::kArrival, a, log, 5);
+  engine.schedule_deadline(Time{9ns}, Phase::kWake, a, log, 9);
+  engine.schedule_deadline(Time{5ns}, Phase::kWake, a, log, 6);
+  engine.schedule_deadline(Time{2ns}, Phase::kWake, a, log, 2);
+  engine.run();
+  EXPECT_THAT(log.seen, testing::ElementsAre(2, 5, 6));
+  EXPECT_EQ(engine.now(), Time{5ns});
+}
+
 TEST(Engine, SettlesOncePerInstant) {
   Engine engine;
   const OriginId origin = engine.add_origin("model");

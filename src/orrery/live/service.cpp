@@ -14,10 +14,15 @@
 namespace orrery::live {
 namespace {
 
-constexpr int kEventBits = 2;
+constexpr int kEventBits = 3;
+constexpr std::int64_t kPicosecondsPerMillisecond = 1'000'000'000;
 constexpr std::size_t kMostRanks = std::size_t{1} << 20;
 
 std::string rank_name(std::uint32_t rank) { return fmt::format("rank {}", rank); }
+
+Time due_of(const orrery_op& op) {
+  return saturating_add(Time{Duration{op.posted_ps}}, Duration{op.timeout_ps});
+}
 
 }  // namespace
 
@@ -98,6 +103,8 @@ void LiveService::on_event(std::uint64_t payload) {
     case Event::kWake: {
       const auto rank = static_cast<std::uint32_t>(value);
       if (ranks_[rank].waits == Waits::kSleep) answer(rank, 0);
+    case Event::kDeadline:
+      return meet_deadline(static_cast<std::uint32_t>(value));
       return;
     }
     case Event::kTimeout: {
@@ -133,6 +140,8 @@ void LiveService::post(std::uint32_t rank, std::int64_t offset) {
   }
   switch (op.kind) {
     case ORRERY_SEND:
+  } else if (op.timeout_ps > 0) {
+    set_deadline(rank, due_of(op));
       return messages_.send(group, rank, op);
     case ORRERY_RECEIVE:
       return messages_.receive(group, rank, op);
@@ -388,20 +397,20 @@ void LiveService::time_out_operation(std::uint32_t rank, std::int64_t offset) {
   Rank& owner = ranks_[rank];
   const auto found = owner.open.find(op.handle);
   if (found == owner.open.end() || found->second != offset) return;
-  const Time due = saturating_add(Time{Duration{op.posted_ps}}, Duration{op.timeout_ps});
-  if (due > setup_.engine.now()) return;
+  if (due_of(op) > setup_.engine.now()) return;
   Group& group = group_of(rank, op);
-  const std::string limit = orrery::to_text(Duration{op.timeout_ps});
+  // Programs look for gloo's words.
+  std::string reason = fmt::format("[{}] Timed out waiting {}ms for {}", rank_name(rank),
+                                   op.timeout_ps / kPicosecondsPerMillisecond, to_text(op, group));
   if (op.kind == ORRERY_SEND || op.kind == ORRERY_RECEIVE) {
-    messages_.fail(group, rank, op, fmt::format("Timed out waiting {} for {}", limit, to_text(op, group)));
+    messages_.fail(group, rank, op, reason);
     return;
   }
   std::vector<std::string> names;
   for (const std::uint32_t missing : collectives_.missing(group, op)) names.push_back(std::to_string(missing));
-  std::string reason = fmt::format("Timed out waiting {} for {}", limit, to_text(op, group));
   if (op.kind == ORRERY_MONITORED_BARRIER) {
     reason = fmt::format("Rank{} {} failed to pass monitoredBarrier in {} ms", names.size() == 1 ? "" : "s",
-                         join(names, ", "), op.timeout_ps / 1'000'000'000);
+                         join(names, ", "), op.timeout_ps / kPicosecondsPerMillisecond);
   } else if (!names.empty()) {
     reason += fmt::format("; not there: rank {}", join(names, ", "));
   }
@@ -422,6 +431,36 @@ void LiveService::crash(std::uint32_t rank) {
 void LiveService::slow(std::uint32_t rank, double factor) {
   const double scale = setup_.cluster.devices[setup_.cluster.device_of_rank[rank]].compute_scale * factor;
   setup_.arena.page(rank).compute_scale_bits.store(std::bit_cast<std::uint64_t>(scale));
+void LiveService::set_deadline(std::uint32_t rank, Time due) {
+  Rank& owner = ranks_[rank];
+  due = std::max(due, setup_.engine.now() + Duration{1});
+  if (due >= owner.deadline) return;
+  owner.deadline = due;
+  setup_.engine.schedule_deadline(due, engine::Phase::kWake, owner.origin, *this,
+                                  (std::uint64_t{rank} << kEventBits) | static_cast<std::uint64_t>(Event::kDeadline));
+}
+
+void LiveService::meet_deadline(std::uint32_t rank) {
+  Rank& owner = ranks_[rank];
+  const Time now = setup_.engine.now();
+  if (owner.waits == Waits::kOver || owner.deadline > now) return;
+  owner.deadline = kTimeMax;
+  std::vector<std::pair<std::uint64_t, std::int64_t>> late;  // In the order of posting.
+  Time next = kTimeMax;
+  for (const auto& [handle, offset] : owner.open) {
+    const orrery_op& op = operation(offset, rank);
+    if (op.timeout_ps <= 0 || op.kind == ORRERY_MONITORED_BARRIER) continue;
+    if (due_of(op) <= now) {
+      late.emplace_back(handle, offset);
+    } else {
+      next = std::min(next, due_of(op));
+    }
+  }
+  std::ranges::sort(late);
+  if (next != kTimeMax) set_deadline(rank, next);
+  for (const auto& [handle, offset] : late) time_out_operation(rank, offset);
+}
+
 }
 
 const char* LiveService::state(std::uint32_t rank) const {

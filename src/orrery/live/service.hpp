@@ -33,8 +33,8 @@ class LiveService final : public Pinned,
     std::string algorithm;
     std::string fallback;
     std::string catalog;
-    /// Whether ranks may fail: then operations end with an error after their group's timeout, and the others go on.
-    /// Without, a wait without end is a mistake of the program, and is reported as one at once.
+    /// Operations end with an error after their timeout, as long as something else goes on. When nothing does, a wait
+    /// is without end: a mistake of the program, reported as one at once; unless ranks may fail, which is this.
     bool is_faulty = false;
     std::uint64_t warmup_barriers = 0;  ///< A rank's warm-up is over after so many barriers of the default group.
     std::function<void(std::uint32_t rank)> on_crash{};
@@ -68,6 +68,7 @@ class LiveService final : public Pinned,
     Time asked{};
     Time resumed{};
     std::vector<std::uint64_t> handles;   // It waits for one of these.
+    Time deadline = kTimeMax;             // When one of its open operations may time out next.
     Time polls_since = kTimeMax;          // It has done nothing but poll in vain since then.
     std::int64_t store_request = 0;
     std::unordered_map<std::uint64_t, std::int64_t> open;  // Posted, not ended: handle to offset.
@@ -79,7 +80,7 @@ class LiveService final : public Pinned,
     std::uint32_t rank;
     std::int64_t offset;
   };
-  enum class Event : std::uint64_t { kPost, kWake, kTimeout, kOperationTimeout };
+  enum class Event : std::uint64_t { kPost, kWake, kTimeout, kOperationTimeout, kDeadline };
 
   void announce(engine::ProcessId process, const engine::Call& call) override;
   void handle(engine::ProcessId process, const engine::Call& call) override;
@@ -102,6 +103,10 @@ class LiveService final : public Pinned,
   void time_out_operation(std::uint32_t rank, std::int64_t offset);
   void schedule(Time at, Event event, std::uint64_t payload, std::uint32_t rank);
   [[nodiscard]] orrery_op& operation(std::int64_t offset, std::uint32_t rank) const;
+  /// Sees to it that operations of `rank` that are still open at `due` time out. One deadline a rank is enough: when
+  /// it comes, the next one is set.
+  void set_deadline(std::uint32_t rank, Time due);
+  void meet_deadline(std::uint32_t rank);
 
   Setup setup_;
   ArenaHeap heap_;
