@@ -53,6 +53,9 @@ LiveService::LiveService(Setup setup)
       }},
       ranks_(setup_.world) {
   for (std::uint32_t rank = 0; rank < setup_.world; ++rank) {
+    if (engine::Observer* observer = setup_.engine.observer(); observer != nullptr) {
+      static_cast<void>(observer->track("ranks", rank_name(rank)));  // In order, whoever comes first.
+    }
     ranks_[rank].origin = setup_.engine.add_origin(fmt::format("posts of rank {}", rank));
     slow(rank, 1.0);
   }
@@ -100,11 +103,11 @@ void LiveService::on_event(std::uint64_t payload) {
       if (event == Event::kPost) return post(what.rank, what.offset);
       return time_out_operation(what.rank, what.offset);
     }
+    case Event::kDeadline:
+      return meet_deadline(static_cast<std::uint32_t>(value));
     case Event::kWake: {
       const auto rank = static_cast<std::uint32_t>(value);
       if (ranks_[rank].waits == Waits::kSleep) answer(rank, 0);
-    case Event::kDeadline:
-      return meet_deadline(static_cast<std::uint32_t>(value));
       return;
     }
     case Event::kTimeout: {
@@ -137,11 +140,11 @@ void LiveService::post(std::uint32_t rank, std::int64_t offset) {
     const std::uint64_t number = next_post_++;
     posts_.emplace(number, Post{rank, offset});
     schedule(saturating_add(setup_.engine.now(), Duration{op.timeout_ps}), Event::kOperationTimeout, number, rank);
+  } else if (op.timeout_ps > 0) {
+    set_deadline(rank, due_of(op));
   }
   switch (op.kind) {
     case ORRERY_SEND:
-  } else if (op.timeout_ps > 0) {
-    set_deadline(rank, due_of(op));
       return messages_.send(group, rank, op);
     case ORRERY_RECEIVE:
       return messages_.receive(group, rank, op);
@@ -319,18 +322,29 @@ std::int64_t LiveService::first_ended(const Rank& rank) const {
   return first;
 }
 
+std::string LiveService::awaited_name(const Rank& rank, std::int64_t index) const {
+  if (index < 0) return "timed out";
+  for (const Ending& ending : rank.endings) {
+    const auto& op = setup_.arena.get<orrery_op>(ending.operation);
+    if (op.handle == rank.handles[static_cast<std::size_t>(index)]) return fmt::format("in {}", op.name);
+  }
+  return "wait";
+}
+
 void LiveService::answer(std::uint32_t rank, std::int64_t value) {
   Rank& asker = ranks_[rank];
   const Time now = setup_.engine.now();
   const Duration blocked = now - asker.asked;
   if (asker.waits == Waits::kSleep) {
     asker.times.sleeping += blocked;
+    if (engine::Observer* observer = setup_.engine.observer(); observer != nullptr && blocked > Duration{}) {
+      observer->span(observer->track("ranks", rank_name(rank)), "asleep", asker.asked, now, "");
+    }
   } else if (asker.waits == Waits::kStore || asker.waits == Waits::kPoll) {
     asker.times.waiting += blocked;
   } else if (asker.waits == Waits::kOperation) {
     // Until all parties were there it waited; then it communicated.
     Time began = now;
-    std::string_view name = "wait";
     if (value >= 0) {
       const auto found = asker.ended.find(asker.handles[static_cast<std::size_t>(value)]);
       if (found != asker.ended.end()) began = std::clamp(found->second, asker.asked, now);
@@ -338,7 +352,7 @@ void LiveService::answer(std::uint32_t rank, std::int64_t value) {
     asker.times.waiting += began - asker.asked;
     asker.times.communication += now - began;
     if (engine::Observer* observer = setup_.engine.observer(); observer != nullptr && blocked > Duration{}) {
-      observer->span(observer->track("ranks", rank_name(rank)), name, asker.asked, now, "");
+      observer->span(observer->track("ranks", rank_name(rank)), awaited_name(asker, value), asker.asked, now, "");
     }
   }
   // Only now does the program see what has ended: it must not depend on how fast it looks.
@@ -417,20 +431,6 @@ void LiveService::time_out_operation(std::uint32_t rank, std::int64_t offset) {
   collectives_.fail(group, rank, op, reason);
 }
 
-void LiveService::crash(std::uint32_t rank) {
-  Rank& gone = ranks_[rank];
-  if (gone.waits == Waits::kOver) return;
-  gone.waits = Waits::kOver;
-  gone.times.has_crashed = true;
-  gone.times.finish = setup_.engine.now();
-  stores_.withdraw(rank);
-  host_->drop(engine::ProcessId{rank});
-  if (setup_.on_crash) setup_.on_crash(rank);
-}
-
-void LiveService::slow(std::uint32_t rank, double factor) {
-  const double scale = setup_.cluster.devices[setup_.cluster.device_of_rank[rank]].compute_scale * factor;
-  setup_.arena.page(rank).compute_scale_bits.store(std::bit_cast<std::uint64_t>(scale));
 void LiveService::set_deadline(std::uint32_t rank, Time due) {
   Rank& owner = ranks_[rank];
   due = std::max(due, setup_.engine.now() + Duration{1});
@@ -461,6 +461,20 @@ void LiveService::meet_deadline(std::uint32_t rank) {
   for (const auto& [handle, offset] : late) time_out_operation(rank, offset);
 }
 
+void LiveService::crash(std::uint32_t rank) {
+  Rank& gone = ranks_[rank];
+  if (gone.waits == Waits::kOver) return;
+  gone.waits = Waits::kOver;
+  gone.times.has_crashed = true;
+  gone.times.finish = setup_.engine.now();
+  stores_.withdraw(rank);
+  host_->drop(engine::ProcessId{rank});
+  if (setup_.on_crash) setup_.on_crash(rank);
+}
+
+void LiveService::slow(std::uint32_t rank, double factor) {
+  const double scale = setup_.cluster.devices[setup_.cluster.device_of_rank[rank]].compute_scale * factor;
+  setup_.arena.page(rank).compute_scale_bits.store(std::bit_cast<std::uint64_t>(scale));
 }
 
 const char* LiveService::state(std::uint32_t rank) const {

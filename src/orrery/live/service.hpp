@@ -100,13 +100,15 @@ class LiveService final : public Pinned,
   /// Index of the operation among `handles` that ended first, or -1.
   [[nodiscard]] std::int64_t first_ended(const Rank& rank) const;
   void answer(std::uint32_t rank, std::int64_t value);
+  /// For the timeline: what it waited in.
+  [[nodiscard]] std::string awaited_name(const Rank& rank, std::int64_t index) const;
   void time_out_operation(std::uint32_t rank, std::int64_t offset);
-  void schedule(Time at, Event event, std::uint64_t payload, std::uint32_t rank);
-  [[nodiscard]] orrery_op& operation(std::int64_t offset, std::uint32_t rank) const;
   /// Sees to it that operations of `rank` that are still open at `due` time out. One deadline a rank is enough: when
   /// it comes, the next one is set.
   void set_deadline(std::uint32_t rank, Time due);
   void meet_deadline(std::uint32_t rank);
+  void schedule(Time at, Event event, std::uint64_t payload, std::uint32_t rank);
+  [[nodiscard]] orrery_op& operation(std::int64_t offset, std::uint32_t rank) const;
 
   Setup setup_;
   ArenaHeap heap_;
