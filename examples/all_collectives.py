@@ -3,7 +3,7 @@
 
 Each case runs over all ranks and over two sub-groups (even and odd ranks), blocking and asynchronous, with several
 types and lengths, one of them zero. Values are small whole numbers, so that every sum is exact in every type and
-results must be equal, not close. What gloo refuses (lists of tensors of different lengths) is left out.
+results must be equal, not close. What gloo refuses (uneven lists in all_gather and all_to_all) is left out.
 
     torchrun --nproc-per-node 2 examples/all_collectives.py --check
 """
@@ -151,6 +151,11 @@ def reduce_scatter(c: Context) -> None:
         c.expect(f"reduce_scatter {dtype}", got, right)
         c.call(reduce_scatter_single, got.zero_(), inputs[c.rank])
         c.expect(f"reduce_scatter_single {dtype}", got, right)
+    lengths = [2 * rank + 1 for rank in range(c.size)]
+    inputs = [c.data(rank, sum(lengths)) for rank in range(c.size)]
+    got = torch.empty(lengths[c.rank])
+    c.call(dist.reduce_scatter, got, list(inputs[c.rank].split(lengths)))
+    c.expect("reduce_scatter, uneven", got, reduced(inputs, Op.SUM).split(lengths)[c.rank])
 
 
 def all_to_all(c: Context) -> None:
