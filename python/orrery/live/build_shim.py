@@ -26,6 +26,7 @@ FLAGS = [
     *("-std=c++20", "-O2", "-ftree-vectorize", "-DNDEBUG", "-fPIC", "-shared", "-fvisibility=hidden"),
     *("-ffp-contract=off", "-w"),
 ]
+GCC_FLAGS = ["-fvect-cost-model=dynamic"]  # Reductions as vector code; clang does that by itself.
 LIBRARIES = ["-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python"]
 
 
@@ -113,14 +114,14 @@ def cache_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="orrery-"))
 
 
-def compile_shim(torch: Torch, compiler: list[str], target: Path) -> None:
+def compile_shim(torch: Torch, compiler: list[str], flags: list[str], target: Path) -> None:
     if torch.release > NEWEST:
         tell(f"torch {torch.version} is newer than what this version was tried with; trying")
     tell(f"compiling the bridge to torch {torch.version.partition('+')[0]}, once (about 40 s)")
     include = torch.folder / "include"
     system = [include, include / "torch/csrc/api/include", sysconfig.get_paths()["include"]]
     unfinished = target.with_name(f".{target.name}.{os.getpid()}")
-    command = [*compiler, *FLAGS, f"-I{rank_header().parent}"]
+    command = [*compiler, *flags, f"-I{rank_header().parent}"]
     command += [part for folder in system for part in ("-isystem", str(folder))]
     command += [str(SOURCES / "module.cpp"), "-o", str(unfinished)]
     command += [f"-L{torch.folder / 'lib'}", f"-Wl,-rpath,{torch.folder / 'lib'}", *LIBRARIES]
@@ -139,7 +140,8 @@ def ensure_shim() -> Path:
     torch = find_torch()
     compiler = find_compiler()
     told = run([*compiler, "--version"]).stdout
-    digest = hashlib.sha256(repr((torch, compiler, told, FLAGS, LIBRARIES)).encode())
+    flags = FLAGS if "clang" in told else [*FLAGS, *GCC_FLAGS]
+    digest = hashlib.sha256(repr((torch, compiler, told, flags, LIBRARIES)).encode())
     for source in sorted([*SOURCES.glob("*.?pp"), rank_header()], key=lambda path: path.name):
         digest.update(source.name.encode() + b"\0" + source.read_bytes())
     folder = cache_folder() / "shim"
@@ -149,7 +151,7 @@ def ensure_shim() -> Path:
         with open(folder / ".lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # Whoever else wants it waits for us.
             if not target.exists():
-                compile_shim(torch, compiler, target)
+                compile_shim(torch, compiler, flags, target)
     return target
 
 

@@ -78,13 +78,24 @@ def try_join(rank: int | None = None, world: int | None = None) -> bool:
     return True
 
 
+#: What the program exits with, as soon as whoever runs it knows: the rank then need not wait for Python to shut down.
+exit_status: int | None = None
+
+
 def leave_at_exit() -> None:
     """The C library knows the exit status, whatever way the program ends; Python's own shutdown costs no time."""
     libc = ctypes.CDLL(None)
     libc.on_exit(ctypes.cast(library().orrery_rank_leave, ctypes.c_void_p), None)
-    atexit.register(library().orrery_pause)
+    atexit.register(end_program)  # The first to be registered is the last to be called.
     if multiprocessing.process.parent_process() is not None:  # Those may end in os._exit().
         multiprocessing.util.Finalize(None, lambda: library().orrery_rank_leave(status_now()), exitpriority=-100)
+
+
+def end_program() -> None:
+    """After this, only Python's shutdown is left. Meanwhile the others would wait for us: a second with torch."""
+    library().orrery_pause()
+    if exit_status is not None:
+        library().orrery_rank_leave(exit_status)
 
 
 def status_now() -> int:

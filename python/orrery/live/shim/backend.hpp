@@ -17,7 +17,8 @@ class Backend final : public c10d::Backend {
     explicit Options(Milliseconds timeout) : c10d::Backend::Options{"orrery", timeout} {}
   };
   /// `ranks` are the members' ranks in the world, in group order; `label` is what the program calls the backend.
-  Backend(int rank, std::vector<std::int32_t> ranks, std::string name, Milliseconds timeout, std::string label);
+  Backend(int rank, std::vector<std::int32_t> ranks, std::string name, Milliseconds timeout,
+          std::string label);
 
   const std::string getBackendName() const override { return "orrery"; }
   c10::intrusive_ptr<c10d::Backend::Options> getBackendOptions() override { return options_; }

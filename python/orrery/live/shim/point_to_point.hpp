@@ -51,8 +51,9 @@ inline WorkPointer Backend::barrier(const c10d::BarrierOptions& options) {
               {}, {}, {}, {});
 }
 
-/// `tag` tells whether the error is to name all that are missing.
+/// `tag` tells whether the error is to name all that are missing. No time at all is too short for anybody.
 inline void Backend::monitoredBarrier(const c10d::BarrierOptions& options, bool wait_all_ranks) {
+  TORCH_CHECK(options.timeout.count() != 0, "Rank ", rank_, " timed out in monitoredBarrier after 0 ms.");
   post({.kind = ORRERY_MONITORED_BARRIER,
         .name = "monitored_barrier",
         .type = c10d::OpType::BARRIER,

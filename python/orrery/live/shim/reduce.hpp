@@ -144,7 +144,8 @@ T extreme_of(T a, T b) {
 }
 
 /// bfloat16 by hand: two shifts and a rounding, which compilers make into vector code.
-inline void add_bfloat16(std::uint16_t* into, const std::uint16_t* from, std::size_t count) {
+inline void add_bfloat16(std::uint16_t* __restrict into, const std::uint16_t* __restrict from,
+                         std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     const float sum = std::bit_cast<float>(static_cast<std::uint32_t>(into[i]) << 16) +
                       std::bit_cast<float>(static_cast<std::uint32_t>(from[i]) << 16);
@@ -154,8 +155,15 @@ inline void add_bfloat16(std::uint16_t* into, const std::uint16_t* from, std::si
   }
 }
 
+/// float16 by torch, which converts with instructions that compilers do not choose by themselves.
+inline void add_float16(at::Half* into, const at::Half* from, std::size_t count) {
+  const at::AutoDispatchBelowADInplaceOrView guard;
+  const auto size = static_cast<std::int64_t>(count);
+  at::from_blob(into, {size}, at::kHalf).add_(at::from_blob(const_cast<at::Half*>(from), {size}, at::kHalf));
+}
+
 template <class T, class Function>
-void for_each_pair(T* into, const T* from, std::size_t count, Function function) {
+void for_each_pair(T* __restrict into, const T* __restrict from, std::size_t count, Function function) {
   for (std::size_t i = 0; i < count; ++i) into[i] = function(into[i], from[i]);
 }
 
@@ -168,18 +176,20 @@ void fold_into(Reduction reduction, T* into, const T* from, std::size_t count) {
       if constexpr (std::is_same_v<T, at::BFloat16>) {
         add_bfloat16(reinterpret_cast<std::uint16_t*>(into), reinterpret_cast<const std::uint16_t*>(from),
                      count);
+      } else if constexpr (std::is_same_v<T, at::Half>) {
+        add_float16(into, from, count);
       } else {
-        for_each_pair(into, from, count, sum_of<T>);
+        for_each_pair(into, from, count, [](T a, T b) { return sum_of(a, b); });
       }
       return;
     case Reduction::PRODUCT:
-      for_each_pair(into, from, count, product_of<T>);
+      for_each_pair(into, from, count, [](T a, T b) { return product_of(a, b); });
       return;
     case Reduction::MIN:
-      for_each_pair(into, from, count, extreme_of<false, T>);
+      for_each_pair(into, from, count, [](T a, T b) { return extreme_of<false>(a, b); });
       return;
     case Reduction::MAX:
-      for_each_pair(into, from, count, extreme_of<true, T>);
+      for_each_pair(into, from, count, [](T a, T b) { return extreme_of<true>(a, b); });
       return;
     default:
       break;
@@ -199,6 +209,9 @@ void divide(T* values, std::size_t count, std::size_t divisor) {
     static_cast<void>(values);
   } else if constexpr (kIsInteger<T>) {
     for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<T>(values[i] / static_cast<T>(divisor));
+  } else if constexpr (std::is_same_v<T, at::Half>) {
+    const at::AutoDispatchBelowADInplaceOrView guard;
+    at::from_blob(values, {static_cast<std::int64_t>(count)}, at::kHalf).div_(static_cast<double>(divisor));
   } else if constexpr (kIsComplex<T>) {
     const auto real = static_cast<typename T::value_type>(divisor);
     for (std::size_t i = 0; i < count; ++i) values[i] = values[i] / real;
