@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
+#: Those of the Python API; tests/live and tests/examples run the programs of torch.distributed.
+EXAMPLES = sorted(p for p in (Path(__file__).parents[2] / "examples").glob("*.py") if "import orrery" in p.read_text())
 
 
 def command_of(path: Path) -> list[str]:
