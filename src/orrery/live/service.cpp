@@ -422,7 +422,14 @@ void LiveService::time_out_operation(std::uint32_t rank, std::int64_t offset) {
   }
   std::vector<std::string> names;
   for (const std::uint32_t missing : collectives_.missing(group, op)) names.push_back(std::to_string(missing));
-  if (op.kind == ORRERY_MONITORED_BARRIER) {
+  if (op.kind == ORRERY_MONITORED_BARRIER && group.member_of.at(rank) != 0) {
+    reason = fmt::format(
+        "Rank {} successfully reached monitoredBarrier, but received errors while waiting for send/recv from rank {}. "
+        "Please check rank {} logs for faulty rank.",
+        rank, group.ranks[0], group.ranks[0]);
+  } else if (op.kind == ORRERY_MONITORED_BARRIER) {
+    const bool wants_all = op.tag != 0;
+    if (!wants_all && names.size() > 1) names.resize(1);
     reason = fmt::format("Rank{} {} failed to pass monitoredBarrier in {} ms", names.size() == 1 ? "" : "s",
                          join(names, ", "), op.timeout_ps / kPicosecondsPerMillisecond);
   } else if (!names.empty()) {

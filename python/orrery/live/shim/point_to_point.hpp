@@ -42,7 +42,10 @@ inline WorkPointer Backend::recv(Tensors& tensors, int source, int tag) {
 
 inline WorkPointer Backend::recvAnysource(Tensors& tensors, int tag) { return receive(tensors, -1, tag); }
 
+/// Starts when the earlier collectives of this rank are through, as gloo's does: programs that drop their works rely
+/// on it. A barrier that is not waited for cannot wait itself.
 inline WorkPointer Backend::barrier(const c10d::BarrierOptions& options) {
+  if (!options.asyncOp) Pending::instance().wait_for_group(group_);
   return post({.kind = ORRERY_BARRIER,
                .name = "barrier",
                .type = c10d::OpType::BARRIER,
