@@ -89,8 +89,9 @@ def find_compiler() -> list[str]:
     raise ShimError(f"{missing}: the bridge to torch is compiled once on this machine; install g++ 12 or newer")
 
 
-def run(command: list[str]) -> subprocess.CompletedProcess:
+def run(command: list[str], **variables: str) -> subprocess.CompletedProcess:
     environment = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "ORRERY_LIVE")}
+    environment.update(variables)
     return subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment, check=False)
 
 
@@ -120,19 +121,23 @@ def compile_shim(torch: Torch, compiler: list[str], flags: list[str], target: Pa
     tell(f"compiling the bridge to torch {torch.version.partition('+')[0]}, once (about 40 s)")
     include = torch.folder / "include"
     system = [include, include / "torch/csrc/api/include", sysconfig.get_paths()["include"]]
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+    workshop = target.parent / ".unfinished"  # Compilers that are killed leave things behind; the next one starts clean.
+    shutil.rmtree(workshop, ignore_errors=True)
+    workshop.mkdir()
+    unfinished = workshop / target.name
     command = [*compiler, *flags, f"-I{rank_header().parent}"]
     command += [part for folder in system for part in ("-isystem", str(folder))]
     command += [str(SOURCES / "module.cpp"), "-o", str(unfinished)]
     command += [f"-L{torch.folder / 'lib'}", f"-Wl,-rpath,{torch.folder / 'lib'}", *LIBRARIES]
-    done = run(command)
+    done = run(command, TMPDIR=str(workshop))
     if done.returncode != 0:
-        unfinished.unlink(missing_ok=True)
+        shutil.rmtree(workshop, ignore_errors=True)
         lines = (done.stderr or done.stdout).splitlines()
         shown = [line for line in lines if "error" in line.lower()][:10] or lines[-10:]
         reason = "\n".join(shown)
         raise ShimError(f"the bridge to torch {torch.version} does not compile with {compiler[0]}:\n{reason}")
     unfinished.rename(target)
+    shutil.rmtree(workshop, ignore_errors=True)
 
 
 def ensure_shim() -> Path:

@@ -97,6 +97,9 @@ class Programs : Pinned {
     constexpr int kSignalled = 128;
     return end.was_killed ? kSignalled + end.status : end.status;
   }
+  [[nodiscard]] std::string end_text() const {
+    return live::to_text(gathering_.root_end().value_or(ChildEvent{}));
+  }
   void kill(std::uint32_t rank) const { ::kill(members_[rank].process, SIGKILL); }
 
   /// From now on the host hears of ranks that die; lets them go on.
@@ -334,6 +337,7 @@ LiveResult run_live(const LiveOptions& options) {
   if (programs.world() == 0) {
     result.has_joined = false;
     result.program_status = programs.status();
+    result.program_end = programs.end_text();
     return result;
   }
   LiveRun run{options, std::move(plan), programs, began};

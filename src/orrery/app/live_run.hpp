@@ -73,6 +73,7 @@ struct LiveResult {
   std::vector<std::string> notes;
   timeline::Manifest manifest;
   int program_status = 0;
+  std::string program_end;                 ///< "exited with status 1", of a program that did not join.
   bool has_joined = true;                  ///< False: the program never called init_process_group.
 };
 

@@ -53,7 +53,8 @@ void run(Arguments& arguments, Session& session) {
   const app::LiveResult result = app::run_live(options);
   progress.clear();
   if (!result.has_joined) {
-    print_error("orrery: the program ended without calling init_process_group: nothing was simulated\n");
+    print_error(fmt::format("orrery: the program {} without calling init_process_group: nothing was simulated\n",
+                            result.program_status == 0 ? "ended" : result.program_end));
     session.exit_code = result.program_status;
     return;
   }
