@@ -46,9 +46,9 @@ class CollectiveRun final : public Pinned, network::Receiver, engine::Handler, e
     std::vector<topology::NodeId> nodes;  ///< Of each participant.
     std::vector<EndpointCosts> costs;     ///< Of each participant, or one for all.
     std::string name;                     ///< For reports: "all_reduce (ring)".
-    std::vector<std::string> names{};  ///< Of the participants; empty = "rank 0", "rank 1", ..., "switch 0".
-    std::string track_group = "ranks";    ///< Of the participants' tracks in a timeline.
-    engine::OriginId origin{};         ///< Of its events; a new one when invalid. Runs may share one.
+    std::vector<std::string> names{};   ///< Of the participants; empty = "rank 0", "rank 1", ..., "switch 0".
+    std::string track_group = "ranks";  ///< Of the participants' tracks in a timeline.
+    engine::OriginId origin{};          ///< Of its events; a new one when invalid. Runs may share one.
     Connections* connections = nullptr;  ///< Kept from run to run; null = every run opens its own.
     bool is_watched = true;  ///< Whether it reports who waits in a deadlock; else the caller does.
   };
