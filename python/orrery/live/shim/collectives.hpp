@@ -276,6 +276,21 @@ inline WorkPointer Backend::gather(std::vector<Tensors>& outputs, Tensors& input
               sizes, inputs, std::move(list), std::move(take));
 }
 
+inline WorkPointer Backend::gather_into_tensor(at::Tensor& output, at::Tensor& input,
+                                               const c10d::GatherOptions& options) {
+  std::vector<Tensors> lists;
+  Tensors inputs{input};
+  if (rank_ == options.rootRank) {
+    Checks{"gather_single"}.times(output, input, size_,
+                                  "output tensor size must be equal to world_size times input tensor size");
+    const at::AutoDispatchBelowADInplaceOrView guard;
+    lists.emplace_back();
+    for (const at::Tensor& part : output.view({size_, -1}).unbind(0))
+      lists[0].push_back(part.view(input.sizes()));
+  }
+  return gather(lists, inputs, options);
+}
+
 inline WorkPointer Backend::scatter(Tensors& outputs, std::vector<Tensors>& inputs,
                                     const c10d::ScatterOptions& options) {
   const Checks checks{"scatter"};

@@ -66,7 +66,7 @@ class Store final : public c10d::Store {
   std::int64_t queueLen(const std::string& key) override {
     return number(ask(ORRERY_STORE_LENGTH, {part(key)}));
   }
-  Keys listKeys() override {
+  Keys listKeys() {  // Overrides, except in torch 2.9.
     Keys keys;
     for (const Bytes& key : ask(ORRERY_STORE_LIST, {})) keys.emplace_back(key.begin(), key.end());
     return keys;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Everything of torch that the shim uses, and everything that differs between the versions of torch it is compiled
-/// against (2.9 to 2.15). Not torch/extension.h: it doubles the time of the compiler.
+/// Everything of torch that the shim uses. Not torch/extension.h: it doubles the time of the compiler. Compiles with
+/// torch 2.9 to 2.15; virtual functions that only some of them have are written without `override`.
 #include <ATen/ATen.h>
 #include <ATen/record_function.h>
 #include <pybind11/chrono.h>
@@ -12,12 +12,6 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 #include <torch/csrc/distributed/c10d/Types.hpp>
 #include <torch/csrc/distributed/c10d/Work.hpp>
-#if __has_include(<torch/headeronly/version.h>)
-#include <torch/headeronly/version.h>
-#else
-#include <torch/csrc/api/include/torch/version.h>
-#endif
-
 #include <vector>
 
 namespace orrery::live::shim {

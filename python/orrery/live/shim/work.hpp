@@ -135,6 +135,20 @@ class Pending {
     return in_time || work.landed_;
   }
 
+  /// Blocks until all collectives of a group that were posted so far have landed, well or not.
+  void wait_for_group(std::uint64_t group) {
+    std::vector<c10::intrusive_ptr<Work>> earlier;
+    without_gil([&] {
+      const std::lock_guard turn{turn_};
+      const std::lock_guard lock{mutex_};
+      for (const auto& work : works_) {
+        const bool is_message = work->op_->kind == ORRERY_SEND || work->op_->kind == ORRERY_RECEIVE;
+        if (work->op_->group == group && !is_message) earlier.push_back(work);
+      }
+    });
+    for (const auto& work : earlier) wait(*work, 0);
+  }
+
   /// Lets time pass, but does not wait.
   void poll(Work& work) {
     without_gil([&] {
