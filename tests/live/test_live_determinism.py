@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same program with the same compute times gives the same bytes, however it is run; and times that follow from
+arithmetic come out as they must."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from conftest import BEGIN, STAR, Case, Outcome, execute, ids
+
+#: A little of everything that moves the clock.
+PROGRAM = BEGIN + """
+torch.manual_seed(rank)
+w, x = torch.randn(64, 64), torch.randn(64, 64)
+begin = time.time()
+for step in range(5):
+    y = torch.relu(x @ w)
+    work = dist.all_reduce(y, async_op=True)
+    time.sleep(0.001 * (rank + 1))
+    work.wait()
+    if rank % 2 == 0: dist.send(y, rank + 1)
+    else: dist.recv(x, rank - 1)
+    parts = [torch.empty(64, 64) for _ in range(world)]
+    dist.all_gather(parts, y)
+    work = dist.barrier(async_op=True)
+    while not work.is_completed(): pass
+store = dist.distributed_c10d._get_default_store()
+store.set(f"time {rank}", str(time.time() - begin))
+print(store.get(f"time {(rank + 1) % world}").decode())
+dist.destroy_process_group()
+"""
+
+
+def run_once(words: list[str], out: str, program: str = PROGRAM) -> Case:
+    return Case(out, program, words=["-n", "4", *words, "--out", out])
+
+
+def run_all(*cases: Case) -> Callable[[Case, Path, Path], list[Outcome]]:
+    """One after the other, in the same folder."""
+
+    def run(_: Case, command: Path, folder: Path) -> list[Outcome]:
+        return [execute(case, command, folder) for case in cases]
+
+    return run
+
+
+def results(outcomes: list[Outcome], names: list[str]) -> list[dict]:
+    """result.json of each run, without the command that was typed."""
+    found = []
+    for outcome, name in zip(outcomes, names, strict=True):
+        assert outcome.code == 0, str(outcome)
+        result = json.loads((outcome.folder / name / "result.json").read_text())
+        result["manifest"].pop("command")
+        found.append(result)
+    return found
+
+
+LEDGER = ["--compute", "ledger:first"]
+SAME = [
+    Case(
+        "ledger",
+        run=run_all(run_once([], "first"), run_once(LEDGER, "second"), run_once([*LEDGER, "--jobs", "2"], "third")),
+    ),
+    Case("fixed", run=run_all(*(run_once(["--compute", "fixed:10us"], name) for name in ("second", "third")))),
+    Case("fixed per operator",
+         run=run_all(*(run_once(["--compute", "fixed:3us/op"], name) for name in ("second", "third")))),
+    Case("fixed, jobs", run=run_all(*(
+        run_once(["--compute", "fixed:10us", "--jobs", jobs], name) for jobs, name in (("1", "second"), ("2", "third"))
+    ))),
+    Case(
+        "ledger, fresh",
+        run=run_all(run_once([], "first"), run_once(LEDGER, "second"), run_once([*LEDGER, "--fresh"], "third")),
+    ),
+    Case("ledger of a fresh run", run=run_all(
+        run_once(["--fresh"], "first"), run_once(LEDGER, "second"), run_once([*LEDGER, "--fresh"], "third"))),
+    Case("fixed, fresh", run=run_all(
+        run_once(["--compute", "fixed:10us"], "second"), run_once(["--compute", "fixed:10us", "--fresh"], "third"))),
+]
+QUICK = ("ledger", "fixed")
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, id=case.name, marks=[] if case.name in QUICK else [pytest.mark.slow]) for case in SAME]
+)
+def test_same_compute_gives_the_same_bytes(case: Case, ahead: Callable[[Case], list[Outcome]]) -> None:
+    outcomes = ahead(case)
+    second, third = results(outcomes[-2:], ["second", "third"])
+    assert second == third
+    folder = outcomes[-1].folder
+    assert (folder / "second" / "events.csv").read_text().partition("rank,")[2] == (
+        (folder / "third" / "events.csv").read_text().partition("rank,")[2]
+    )
+    assert sorted(outcomes[-2].stdout.splitlines()[:4]) == sorted(outcomes[-1].stdout.splitlines()[:4])
+    if len(outcomes) == 3:  # What was recorded is what was charged.
+        (first,) = results(outcomes[:1], ["first"])
+        assert first["manifest"]["digest"] == second["manifest"]["digest"]
+        assert first["total_ps"] == second["total_ps"]
+
+
+# ---- times that follow from arithmetic -------------------------------------------------------------------------------
+
+NOTHING = ["--compute", "fixed:0us", "--out", "out"]
+
+
+def timed(name: str, body: str, ranks: int, cluster: str = STAR, words: tuple[str, ...] = ()) -> Case:
+    return Case(name, BEGIN + body, words=["-n", str(ranks), *NOTHING, *words], cluster=cluster)
+
+
+def milliseconds(outcome: Outcome) -> float:
+    assert outcome.code == 0, str(outcome)
+    return json.loads((outcome.folder / "out" / "result.json").read_text())["total_ps"] * 1e-9
+
+
+RING = timed(
+    "ring",
+    """
+time.sleep(1e-6 * ((rank * 7) % 16) / 16)
+mine = torch.full((250000,), float(rank))
+all = torch.empty(16 * 250000)
+for _ in range(20):
+    dist.all_gather_into_tensor(all, mine)
+assert all[::250000].tolist() == list(range(16))
+""",
+    16,
+    "star:hosts=16,bandwidth=1GBps,latency=500us",
+    ("--algorithm", "ring"),
+)
+INCAST = timed(
+    "incast",
+    """
+x = torch.empty(250000)
+if rank == 0:
+    for work in [dist.irecv(torch.empty(250000), source) for source in range(1, 5)]: work.wait()
+else:
+    dist.send(x, 0)
+""",
+    5,
+    "star:hosts=5,bandwidth=1GBps,latency=500us",
+)
+STYLES = timed(
+    "styles",
+    """
+x = torch.ones(100000)
+def clocked(call):
+    dist.barrier()
+    begin = time.perf_counter()
+    call()
+    return round((time.perf_counter() - begin) * 1e9)
+def polled():
+    work = dist.all_reduce(x, async_op=True)
+    while not work.is_completed(): pass
+def future():
+    dist.all_reduce(x, async_op=True).get_future().wait()
+times = [clocked(lambda: dist.all_reduce(x)), clocked(lambda: dist.all_reduce(x, async_op=True).wait()),
+         clocked(polled), clocked(future)]
+print("times", *times)
+""",
+    4,
+)
+HOUR = timed(
+    "an hour",
+    """
+def uptime(): return float(open("/proc/uptime").read().split()[0])
+begin, clock = uptime(), time.time()
+time.sleep(3600)
+print("slept", round(time.time() - clock), "really", uptime() - begin)
+""",
+    4,
+)
+
+
+@pytest.mark.parametrize("case", ids([RING]))
+def test_twenty_skewed_ring_all_gathers_take_six_tenths_of_a_second(case: Case, ahead: Callable) -> None:
+    assert milliseconds(ahead(case)) == pytest.approx(600, rel=0.01)
+
+
+@pytest.mark.parametrize("case", ids([INCAST]))
+def test_four_into_one_port_take_four_times_as_long(case: Case, ahead: Callable) -> None:
+    assert milliseconds(ahead(case)) == pytest.approx(5, rel=0.01)
+
+
+@pytest.mark.parametrize("case", ids([STYLES]))
+def test_how_a_program_waits_does_not_matter(case: Case, ahead: Callable) -> None:
+    outcome = ahead(case)
+    assert milliseconds(outcome) > 0
+    lines = [line.split()[1:] for line in outcome.stdout.splitlines() if line.startswith("times")]
+    assert len(lines) == 4, str(outcome)
+    for times in lines:
+        assert len(set(times)) == 1, str(outcome)
+
+
+@pytest.mark.parametrize("case", ids([HOUR]))
+def test_an_hour_of_sleep_takes_no_time(case: Case, ahead: Callable) -> None:
+    outcome = ahead(case)
+    assert milliseconds(outcome) == pytest.approx(3.6e6, rel=0.001)
+    for line in outcome.stdout.splitlines()[:4]:
+        _, slept, _, really = line.split()
+        assert slept == "3600", str(outcome)
+        assert float(really) < 10, str(outcome)
