@@ -7,26 +7,14 @@ a test that takes a `case` gets its outcome from `ahead(case)`.
 
 import importlib.util
 import os
-import signal
-import subprocess
 import sys
 import tempfile
-import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-
-STAR = "star:hosts=4,bandwidth=1GBps,latency=500us"
-#: What most programs begin with.
-BEGIN = """\
-import os, sys, time
-import torch, torch.distributed as dist
-dist.init_process_group("gloo")
-rank, world = dist.get_rank(), dist.get_world_size()
-"""
+from live_case import Case, execute
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -34,78 +22,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         notice = pytest.mark.skip(reason="no torch in this environment: live runs are not tested")
         for item in items:
             item.add_marker(notice)
-
-
-@dataclass
-class Outcome:
-    code: int
-    stdout: str
-    stderr: str
-    folder: Path
-
-    def __str__(self) -> str:
-        return f"exit code {self.code}\nstdout:\n{self.stdout}\nstderr:\n{self.stderr}"
-
-    @property
-    def said(self) -> str:
-        """What is ours on standard error, without what we tell while we work."""
-        lines = self.stderr.splitlines()
-        starts = [i for i, line in enumerate(lines) if line.startswith("orrery: ")]
-        return "\n".join(lines[starts[-1] :]) if starts else ""
-
-
-@dataclass(eq=False)
-class Case:
-    """A run: `program` is the text of prog.py, or None when `words` name the script themselves."""
-
-    name: str
-    program: str | None = None
-    words: list[str] = field(default_factory=lambda: ["-n", "4"])
-    arguments: list[str] = field(default_factory=list)
-    cluster: str = STAR
-    environment: dict[str, str] = field(default_factory=dict)
-    prepare: Callable[[Path], None] | None = None
-    seconds: float = 120
-    run: Callable[["Case", Path, Path], object] | None = None  #: In place of one plain run.
-
-    def command_line(self) -> list[str]:
-        words = ["run", *(["--cluster", self.cluster] if self.cluster else []), *self.words]
-        return [*words, "prog.py", *self.arguments] if self.program is not None else words
-
-    def write(self, folder: Path) -> None:
-        if self.program is not None:
-            (folder / "prog.py").write_text(textwrap.dedent(self.program))
-        if self.prepare:
-            self.prepare(folder)
-
-    def variables(self, folder: Path) -> dict[str, str]:
-        temporary = folder / "tmp"
-        temporary.mkdir(exist_ok=True)
-        own = {name: value.replace("FOLDER", str(folder)) for name, value in self.environment.items()}
-        return {**os.environ, "TMPDIR": str(temporary), **own}
-
-
-def execute(case: Case, command: Path, folder: Path) -> Outcome:
-    """One plain run."""
-    case.write(folder)
-    words = [word.replace("FOLDER", str(folder)) for word in case.command_line()]
-    with subprocess.Popen(
-        [str(command), *words],
-        cwd=folder,
-        env=case.variables(folder),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-    ) as process:
-        try:
-            stdout, stderr = process.communicate(timeout=case.seconds)
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGINT)
-            stdout, stderr = process.communicate(timeout=30)
-            stderr += f"\n[no end within {case.seconds} s]"
-    return Outcome(process.returncode, stdout, stderr, folder)
 
 
 @pytest.fixture(scope="session")
@@ -130,7 +46,7 @@ def bridge(command: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def ahead(
     request: pytest.FixtureRequest, command: Path, bridge: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[Case], object]:
+) -> Iterator[Callable[[Case], object]]:
     cases: list[Case] = []
     for item in request.session.items:
         case = getattr(item, "callspec", None) and item.callspec.params.get("case")
@@ -144,8 +60,3 @@ def ahead(
             outcomes[id(case)] = pool.submit(case.run or execute, case, command, folder)
         yield lambda case: outcomes[id(case)].result()
         pool.shutdown(cancel_futures=True)
-
-
-def ids(cases: list[Case]) -> list:
-    """As parameters of a test named by the cases."""
-    return [pytest.param(case, id=case.name) for case in cases]

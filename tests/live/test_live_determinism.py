@@ -4,12 +4,10 @@ arithmetic come out as they must."""
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
-from conftest import BEGIN, STAR, Case, Outcome, execute, ids
+from live_case import BEGIN, STAR, Case, Outcome, execute, ids
 
 #: A little of everything that moves the clock.
 PROGRAM = BEGIN + """
@@ -59,32 +57,32 @@ def results(outcomes: list[Outcome], names: list[str]) -> list[dict]:
 
 
 LEDGER = ["--compute", "ledger:first"]
+FIXED = ["--compute", "fixed:10us"]
 SAME = [
     Case(
         "ledger",
         run=run_all(run_once([], "first"), run_once(LEDGER, "second"), run_once([*LEDGER, "--jobs", "2"], "third")),
     ),
-    Case("fixed", run=run_all(*(run_once(["--compute", "fixed:10us"], name) for name in ("second", "third")))),
-    Case("fixed per operator",
-         run=run_all(*(run_once(["--compute", "fixed:3us/op"], name) for name in ("second", "third")))),
-    Case("fixed, jobs", run=run_all(*(
-        run_once(["--compute", "fixed:10us", "--jobs", jobs], name) for jobs, name in (("1", "second"), ("2", "third"))
-    ))),
+    Case("fixed", run=run_all(run_once(FIXED, "second"), run_once(FIXED, "third"))),
+    Case(
+        "fixed per operator",
+        run=run_all(*(run_once(["--compute", "fixed:3us/op"], name) for name in ("second", "third"))),
+    ),
+    Case("fixed, jobs", run=run_all(run_once(FIXED, "second"), run_once([*FIXED, "--jobs", "2"], "third"))),
     Case(
         "ledger, fresh",
         run=run_all(run_once([], "first"), run_once(LEDGER, "second"), run_once([*LEDGER, "--fresh"], "third")),
     ),
-    Case("ledger of a fresh run", run=run_all(
-        run_once(["--fresh"], "first"), run_once(LEDGER, "second"), run_once([*LEDGER, "--fresh"], "third"))),
-    Case("fixed, fresh", run=run_all(
-        run_once(["--compute", "fixed:10us"], "second"), run_once(["--compute", "fixed:10us", "--fresh"], "third"))),
+    Case(
+        "ledger of a fresh run",
+        run=run_all(run_once(["--fresh"], "first"), run_once(LEDGER, "second"), run_once([*LEDGER, "--fresh"], "third")),
+    ),
+    Case("fixed, fresh", run=run_all(run_once(FIXED, "second"), run_once([*FIXED, "--fresh"], "third"))),
 ]
 QUICK = ("ledger", "fixed")
 
 
-@pytest.mark.parametrize(
-    "case", [pytest.param(case, id=case.name, marks=[] if case.name in QUICK else [pytest.mark.slow]) for case in SAME]
-)
+@pytest.mark.parametrize("case", ids(SAME, QUICK))
 def test_same_compute_gives_the_same_bytes(case: Case, ahead: Callable[[Case], list[Outcome]]) -> None:
     outcomes = ahead(case)
     second, third = results(outcomes[-2:], ["second", "third"])
@@ -164,6 +162,7 @@ HOUR = timed(
     "an hour",
     """
 def uptime(): return float(open("/proc/uptime").read().split()[0])
+dist.barrier()
 begin, clock = uptime(), time.time()
 time.sleep(3600)
 print("slept", round(time.time() - clock), "really", uptime() - begin)

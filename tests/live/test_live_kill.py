@@ -20,8 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-
-from conftest import STAR, Case, Outcome, ids
+from live_case import STAR, Case, Outcome, ids
 
 #: Who dies how. The first word says who: the coordinator, the process it started, a rank, or the program by itself.
 VICTIMS = [
@@ -55,13 +54,17 @@ def end_here():
     if how == "_exit": os._exit(5)
     if how == "abort": os.abort()
 
+def mark(rank):
+    pathlib.Path(f"marks/{rank}.new").write_text(str(os.getpid()))
+    os.rename(f"marks/{rank}.new", f"marks/{rank}")
+
 def work(rank, world):
     if rank == victim and phase == "start": end_here()
     dist.init_process_group("gloo", rank=rank, world_size=world)
     x, group = torch.ones(10000), dist.group.WORLD
     dist.all_reduce(x)
     for round in range(after + 1 if phase == "exit" else 1 << 60):
-        if round == 2: pathlib.Path(f"marks/{rank}.new").write_text(str(os.getpid())), os.rename(f"marks/{rank}.new", f"marks/{rank}")
+        if round == 2: mark(rank)
         if rank == victim and round == after: end_here()
         if phase in ("start", "collective"): dist.all_reduce(x)
         if phase == "sleep": time.sleep(0.001)
@@ -112,7 +115,7 @@ def plan(seed: int) -> Kill:
         phase,
         choose.randrange(RANKS),
         choose.choice([0, 1, 3, 10, 100]),
-        choose.choice([choose.uniform(0, 0.01), choose.uniform(0, 0.3), choose.uniform(0, 2) if phase == "start" else 0]),
+        choose.choice([choose.uniform(0, 0.01), choose.uniform(0, 0.3), choose.uniform(0, 2) * (phase == "start")]),
         choose.randrange(1, RANKS + 3),
         words,
     )

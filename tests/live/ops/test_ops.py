@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Case, Outcome, ids
+from live_case import Case, Outcome, ids
 
 FOLDER = Path(__file__).parent
 SCRIPTS = sorted(path for path in FOLDER.glob("*.py") if path.name not in ("common.py", "test_ops.py"))
