@@ -121,7 +121,7 @@ def compile_shim(torch: Torch, compiler: list[str], flags: list[str], target: Pa
     tell(f"compiling the bridge to torch {torch.version.partition('+')[0]}, once (about 40 s)")
     include = torch.folder / "include"
     system = [include, include / "torch/csrc/api/include", sysconfig.get_paths()["include"]]
-    workshop = target.parent / ".unfinished"  # Compilers that are killed leave things behind; the next one starts clean.
+    workshop = target.parent / ".unfinished"  # Compilers that are killed leave things behind.
     shutil.rmtree(workshop, ignore_errors=True)
     workshop.mkdir()
     unfinished = workshop / target.name

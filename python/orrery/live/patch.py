@@ -31,6 +31,7 @@ NAME = "orrery"
 #: Backends that become ours. Others (fake, a third party's) are left alone.
 REPLACED = ("gloo", "nccl", "mpi", "ucc")
 NCCL_TIMEOUT = timedelta(minutes=10)
+NCCL_VERSION = (2, 27, 3)  #: What a torch without NCCL says it has.
 
 
 # ---- the rank library ----------------------------------------------------------------------------------------------
@@ -208,6 +209,10 @@ def patch_backends(core: ModuleType, dist: ModuleType) -> None:
     dist._create_process_group_wrapper = core._create_process_group_wrapper
     if not isinstance(core.default_pg_nccl_timeout, timedelta):
         core.default_pg_nccl_timeout = NCCL_TIMEOUT
+    bindings = sys.modules["torch"]._C
+    if not hasattr(bindings, "_nccl_version"):  # torch.cuda.nccl.version(), which the profiler asks for.
+        bindings._nccl_version = lambda: NCCL_VERSION[0] << 32 | NCCL_VERSION[1] << 16 | NCCL_VERSION[2]
+        bindings._nccl_version_suffix = lambda: b""
     for name in ("ProcessGroupNCCL", "ProcessGroupMPI", "ProcessGroupUCC"):
         if not hasattr(core, name):  # Looked at by name where the availability says yes.
             setattr(core, name, type(name, (), {"Options": _Options}))

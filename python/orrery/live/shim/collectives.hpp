@@ -285,8 +285,8 @@ inline WorkPointer Backend::gather_into_tensor(at::Tensor& output, at::Tensor& i
                                   "output tensor size must be equal to world_size times input tensor size");
     const at::AutoDispatchBelowADInplaceOrView guard;
     lists.emplace_back();
-    for (const at::Tensor& part : output.view({size_, -1}).unbind(0))
-      lists[0].push_back(part.view(input.sizes()));
+    const Tensors parts = output.view({size_, -1}).unbind(0);
+    for (const at::Tensor& part : parts) lists[0].push_back(part.view(input.sizes()));
   }
   return gather(lists, inputs, options);
 }
