@@ -75,7 +75,9 @@ SAME = [
     ),
     Case(
         "ledger of a fresh run",
-        run=run_all(run_once(["--fresh"], "first"), run_once(LEDGER, "second"), run_once([*LEDGER, "--fresh"], "third")),
+        run=run_all(
+            run_once(["--fresh"], "first"), run_once(LEDGER, "second"), run_once([*LEDGER, "--fresh"], "third")
+        ),
     ),
     Case("fixed, fresh", run=run_all(run_once(FIXED, "second"), run_once([*FIXED, "--fresh"], "third"))),
 ]
