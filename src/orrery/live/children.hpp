@@ -21,7 +21,7 @@ struct ChildEvent {
   bool has_stopped = false;  ///< By a signal; it still exists.
   int status = 0;            ///< Exit status, or the signal's number.
   bool was_killed = false;
-  bool is_known = true;      ///< False: it was another's child, and nobody told us its status.
+  bool is_known = true;  ///< False: it was another's child, and nobody told us its status.
 };
 
 /// "exited with status 3", "was killed by signal 9 (Killed)".

@@ -24,7 +24,9 @@ namespace {
 
 constexpr int kTick = 200;  // Milliseconds between looks at the user's Ctrl-C.
 
-[[noreturn]] void fail(const char* what) { throw InputError{fmt::format("{}: {}", what, std::strerror(errno))}; }
+[[noreturn]] void fail(const char* what) {
+  throw InputError{fmt::format("{}: {}", what, std::strerror(errno))};
+}
 
 std::uint64_t random_word() {
   std::uint64_t word = 0;
@@ -120,7 +122,8 @@ std::vector<Gathering::Member> Gathering::wait(const Options& options) {
 std::string Gathering::missing_text() const {
   std::vector<std::string> missing;
   for (int rank = 0; rank < world_; ++rank) {
-    if (std::ranges::find(members_, rank, &Member::rank) == members_.end()) missing.push_back(std::to_string(rank));
+    if (std::ranges::find(members_, rank, &Member::rank) == members_.end())
+      missing.push_back(std::to_string(rank));
   }
   if (missing.size() > 8) {
     missing.resize(8);
@@ -136,7 +139,8 @@ void Gathering::accept_one(const Options& options) {
   JoinRequest request;
   timeval patience{.tv_sec = 2, .tv_usec = 0};
   ::setsockopt(member.connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  if (::recv(member.connection, &request, sizeof request, 0) != sizeof request || request.magic != kJoinMagic) {
+  if (::recv(member.connection, &request, sizeof request, 0) != sizeof request ||
+      request.magic != kJoinMagic) {
     ::close(member.connection);
     return;
   }
@@ -154,8 +158,8 @@ void Gathering::accept_one(const Options& options) {
   };
   if (world_ == 0) {
     if (request.world > options.most) {
-      refuse(fmt::format("the program has {} ranks, cluster '{}' has room for {}", request.world, options.cluster,
-                         options.most));
+      refuse(fmt::format("the program has {} ranks, cluster '{}' has room for {}", request.world,
+                         options.cluster, options.most));
     }
     world_ = request.world;
   }
