@@ -49,8 +49,9 @@ void ExternalPort::finish() { hand_over(SlotState::kFinished); }
 
 void ExternalPort::hand_over(SlotState next) {
   // A child that the program forked (a data loader, say) shares this memory but is not the process we host.
-  if (generation() != owner_)
+  if (generation() != owner_) {
     throw std::logic_error{"a port is used by a process that it does not belong to"};
+  }
   SlotState state = slot_.load();
   if (state == SlotState::kRunning) {
     slot_.clock = count_ps(clock_);

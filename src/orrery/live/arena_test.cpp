@@ -44,8 +44,9 @@ TEST(ArenaHeap, GivesZeroedAlignedBlocksThatDoNotOverlap) {
     EXPECT_EQ(memory[bytes - 1], 0);
     std::memset(memory, 0xFF, bytes);
     const std::int64_t begin = arena.offset_of(memory);
-    for (const auto& [first, last] : taken) EXPECT_TRUE(begin >= last || begin + static_cast<std::int64_t>(bytes) <= first);
-    taken.emplace(begin, begin + static_cast<std::int64_t>(bytes));
+    const std::int64_t end = begin + static_cast<std::int64_t>(bytes);
+    for (const auto& [first, last] : taken) EXPECT_TRUE(begin >= last || end <= first);
+    taken.emplace(begin, end);
   }
 }
 

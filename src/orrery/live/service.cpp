@@ -452,20 +452,19 @@ void LiveService::meet_deadline(std::uint32_t rank) {
   const Time now = setup_.engine.now();
   if (owner.waits == Waits::kOver || owner.deadline > now) return;
   owner.deadline = kTimeMax;
-  std::vector<std::pair<std::uint64_t, std::int64_t>> late;  // In the order of posting.
+  std::vector<std::int64_t> late;  // In the order of posting.
   Time next = kTimeMax;
   for (const auto& [handle, offset] : owner.open) {
     const orrery_op& op = operation(offset, rank);
     if (op.timeout_ps <= 0 || op.kind == ORRERY_MONITORED_BARRIER) continue;
     if (due_of(op) <= now) {
-      late.emplace_back(handle, offset);
+      late.push_back(offset);
     } else {
       next = std::min(next, due_of(op));
     }
   }
-  std::ranges::sort(late);
   if (next != kTimeMax) set_deadline(rank, next);
-  for (const auto& [handle, offset] : late) time_out_operation(rank, offset);
+  for (const std::int64_t offset : late) time_out_operation(rank, offset);
 }
 
 void LiveService::crash(std::uint32_t rank) {

@@ -3,6 +3,7 @@
 /// What the requests of ranks mean: operations, waiting, sleeping, the store, the end. One per run.
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -71,7 +72,7 @@ class LiveService final : public Pinned,
     Time deadline = kTimeMax;             // When one of its open operations may time out next.
     Time polls_since = kTimeMax;          // It has done nothing but poll in vain since then.
     std::int64_t store_request = 0;
-    std::unordered_map<std::uint64_t, std::int64_t> open;  // Posted, not ended: handle to offset.
+    std::map<std::uint64_t, std::int64_t> open;  // Posted, not ended: handle to offset.
     std::unordered_map<std::uint64_t, Time> ended;         // Not told of yet: handle to when it began.
     std::vector<Ending> endings;                           // Of those.
   };
