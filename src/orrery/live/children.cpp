@@ -96,10 +96,12 @@ ChildEvent end_of(pid_t process) {
 
 std::string to_text(const ChildEvent& event) {
   if (!event.is_known) return "ended before its time";
-  if (event.has_stopped)
+  if (event.has_stopped) {
     return fmt::format("was stopped by signal {} ({})", event.status, ::strsignal(event.status));
-  if (event.was_killed)
+  }
+  if (event.was_killed) {
     return fmt::format("was killed by signal {} ({})", event.status, ::strsignal(event.status));
+  }
   return fmt::format("exited with status {}", event.status);
 }
 
@@ -225,8 +227,9 @@ void Children::loop_watched() {
       watched = watched_;
     }
     std::vector<pollfd> polled{{.fd = watch_wake_, .events = POLLIN, .revents = 0}};
-    for (const Watched& one : watched)
+    for (const Watched& one : watched) {
       polled.push_back({.fd = one.descriptor, .events = POLLIN, .revents = 0});
+    }
     const int ready = ::poll(polled.data(), polled.size(), kLook);
     if (eventfd_t ignored = 0; polled[0].revents != 0) ::eventfd_read(watch_wake_, &ignored);
     for (std::size_t i = 0; i < watched.size(); ++i) {

@@ -122,8 +122,9 @@ std::vector<Gathering::Member> Gathering::wait(const Options& options) {
 std::string Gathering::missing_text() const {
   std::vector<std::string> missing;
   for (int rank = 0; rank < world_; ++rank) {
-    if (std::ranges::find(members_, rank, &Member::rank) == members_.end())
+    if (std::ranges::find(members_, rank, &Member::rank) == members_.end()) {
       missing.push_back(std::to_string(rank));
+    }
   }
   if (missing.size() > 8) {
     missing.resize(8);
