@@ -27,9 +27,7 @@ def case_wait_with_a_limit(rank, size):
 def case_monitored_barrier(rank, size):
     group = dist.new_group(backend="gloo")
     if rank == 0:
-        expect_error(
-            RuntimeError, f"rank {size - 1}", dist.monitored_barrier, group, timedelta(seconds=2), wait_all_ranks=True
-        )
+        expect_error(RuntimeError, f"rank {size - 1}", dist.monitored_barrier, group, timedelta(seconds=2))
     elif rank < size - 1:
         expect_error(RuntimeError, "rank 0", dist.monitored_barrier, group, timedelta(seconds=2))
     else:
