@@ -4,7 +4,7 @@
 from pathlib import Path
 
 import pytest
-from conftest import Case, ids
+from live_case import Case, ids
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CLUSTER = "star:hosts=8,bandwidth=1Gbps,latency=50us"

@@ -100,7 +100,8 @@ void add_run(CLI::App& root, Session& session) {
   command->add_option("--seed", options.seed, "Of everything random in the models")->capture_default_str();
   command->add_flag("--fresh", options.launch.is_fresh, "Start each rank as a new interpreter instead of forking one");
   command->add_flag("--tag-output", options.tags_output, "Put [rank] before each line that a rank prints");
-  command->add_option("--python", options.launch.python, "Interpreter of the ranks (default: the one Orrery is installed in)");
+  command->add_option("--python", options.launch.python,
+                      "Interpreter of the ranks (default: the one Orrery is installed in)");
   command->add_flag("--json", arguments->is_json, "Print JSON; the ranks' output goes to standard error");
   command->add_flag("-q,--quiet", arguments->is_quiet, "Print only what the ranks print");
   command->prefix_command();  // Whatever stands after the script's name is the script's.
