@@ -99,6 +99,8 @@ class Kill:
 
 
 def plan(seed: int) -> Kill:
+    if seed == KILLS:  # The program that started the ranks dies, and they do not.
+        return Kill(seed, "launcher", "SIGKILL", "collective", 0, 3, 0.1, 0, [])
     choose = random.Random(f"kill {seed}")
     victim, how = VICTIMS[seed] if seed < len(VICTIMS) else choose.choice(VICTIMS)
     phase = "start" if victim == "launcher" else choose.choice(PHASES)
@@ -257,7 +259,7 @@ def strike(kill: Kill, process: subprocess.Popen, mark: str, folder: Path, struc
 def find_target(kill: Kill, coordinator: int, mark: str, folder: Path) -> int | None:
     if kill.victim == "coordinator":
         return coordinator
-    if kill.phase != "start":
+    if kill.victim == "rank" and kill.phase != "start":
         return int((folder / "marks" / str(kill.rank)).read_text())
     found = program_of(processes_of(mark), coordinator)
     leaders = [one for one in found if os.getpgid(one) == one]
@@ -271,7 +273,7 @@ def find_target(kill: Kill, coordinator: int, mark: str, folder: Path) -> int | 
 
 
 def cases() -> Iterator:
-    first, last = map(int, os.environ.get("ORRERY_KILLS", f"0-{KILLS - 1}").split("-"))
+    first, last = map(int, os.environ.get("ORRERY_KILLS", f"0-{KILLS}").split("-"))
     for seed in range(first, last + 1):
         kill = plan(seed)
         own = kill.victim == "program"

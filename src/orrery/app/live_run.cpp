@@ -21,6 +21,7 @@
 #include "orrery/live/duration_table.hpp"
 #include "orrery/live/gathering.hpp"
 #include "orrery/live/ledger_files.hpp"
+#include "orrery/live/process_memory.hpp"
 #include "orrery/live/service.hpp"
 #include "orrery/live/tagged_output.hpp"
 #include "orrery/version.hpp"
@@ -100,6 +101,11 @@ class Programs : Pinned {
   [[nodiscard]] std::string end_text() const {
     return live::to_text(gathering_.root_end().value_or(ChildEvent{}));
   }
+  [[nodiscard]] std::vector<std::int64_t> memory() const {
+    std::vector<std::int64_t> bytes;
+    for (const Gathering::Member& member : members_) bytes.push_back(live::proportional_memory(member.process));
+    return bytes;
+  }
   void kill(std::uint32_t rank) const { ::kill(members_[rank].process, SIGKILL); }
 
   /// From now on the host hears of ranks that die; lets them go on.
@@ -158,7 +164,7 @@ class Programs : Pinned {
     if (rank >= 0) return mark_dead(rank, live::to_text(event));
     if (!is_starter || !is_bad(event)) return;
     for (const Gathering::Member& member : members_) {
-      mark_dead(member.rank, "the program that started it " + live::to_text(event));
+      mark_dead(member.rank, "the program that started the ranks " + live::to_text(event));
     }
   }
   void mark_dead(int rank, std::string reason) {
@@ -228,7 +234,7 @@ class LiveRun : Pinned {
       one.times = service_.times(rank);
       one.device = plan_.cluster.devices[plan_.cluster.device_of_rank[rank]].name;
       one.node = plan_.cluster.graph.name(plan_.cluster.ranks[rank]);
-      one.memory_bytes = arena_.page(rank).memory_bytes.load();
+      one.memory_bytes = rank < memory_.size() ? memory_[rank] : 0;
       result.memory_bytes += one.memory_bytes;
       begin = std::max(begin, one.times.begin);
       if (one.times.finish != kTimeMax) result.total_ps = std::max(result.total_ps, count_ps(one.times.finish));
@@ -264,6 +270,7 @@ class LiveRun : Pinned {
             .catalog = plan_.catalog,
             .is_faulty = !options_.faults.empty(),
             .warmup_barriers = plan_.warmup_barriers,
+            .on_first_exit = [this] { memory_ = programs_.memory(); },
             .on_crash = [this](std::uint32_t rank) { programs_.kill(rank); },
             .on_failure = [this] { programs_.let_root_end(); },
             .record = [this](const live::OperationRecord& record) {
@@ -310,6 +317,7 @@ class LiveRun : Pinned {
   LiveRecords records_;
   live::LedgerFiles ledgers_;
   live::DurationTable table_;
+  std::vector<std::int64_t> memory_;  // Of each rank, when the first one was through.
   /// Asked at every wait for a program: also the moment to show how it goes.
   std::function<bool()> wants_stop_ = [this] {
     if (options_.progress) show_progress();
