@@ -132,7 +132,7 @@ mistake(
     r"the compiler CXX=/nonexistent does not exist",
     environment={"CXX": "/nonexistent", **EMPTY_CACHE},
 )
-mistake("compiler fails", "does not compile with false", environment={"CXX": "false", **EMPTY_CACHE})
+mistake("compiler fails", "the compiler false does not work", environment={"CXX": "false", **EMPTY_CACHE})
 
 
 @pytest.mark.parametrize("case", ids(INPUT))

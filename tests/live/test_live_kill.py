@@ -145,10 +145,14 @@ def is_zombie(process: int) -> bool:
 
 
 def program_of(processes: list[int], coordinator: int) -> list[int]:
-    """The process that the coordinator started, if it is still there, and its descendants: they are a group."""
+    """The process that the coordinator started, if it is still there, and its descendants: they are a group. Helpers
+    that run something else than the program, such as a compiler, do not count."""
     found = []
     for process in processes:
         with contextlib.suppress(OSError):
+            words = Path(f"/proc/{process}/cmdline").read_bytes()
+            if b"prog.py" not in words and b"spawn_main" not in words:
+                continue
             is_apart = os.getpgid(process) != os.getpgid(coordinator) and os.getsid(process) == os.getsid(coordinator)
             if process != coordinator and is_apart and not is_zombie(process):
                 found.append(process)

@@ -144,9 +144,11 @@ def ensure_shim() -> Path:
     """The compiled bridge for the torch of this interpreter; made when there is none. Raises ShimError."""
     torch = find_torch()
     compiler = find_compiler()
-    told = run([*compiler, "--version"]).stdout
-    flags = FLAGS if "clang" in told else [*FLAGS, *GCC_FLAGS]
-    digest = hashlib.sha256(repr((torch, compiler, told, flags, LIBRARIES)).encode())
+    version = run([*compiler, "--version"])
+    if version.returncode != 0:
+        raise ShimError(f"the compiler {compiler[0]} does not work: --version ended with {version.returncode}")
+    flags = FLAGS if "clang" in version.stdout else [*FLAGS, *GCC_FLAGS]
+    digest = hashlib.sha256(repr((torch, compiler, version.stdout, flags, LIBRARIES)).encode())
     for source in sorted([*SOURCES.glob("*.?pp"), rank_header()], key=lambda path: path.name):
         digest.update(source.name.encode() + b"\0" + source.read_bytes())
     folder = cache_folder() / "shim"
