@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a process does to be a rank: the environment torchrun would give it, joining the run, and the program."""
 
+import atexit
 import os
 import random
 import runpy
@@ -85,10 +86,22 @@ def run_program(program: list) -> None:
     except BaseException:
         status = 1
         show_exception()
+    leave(status)
+
+
+def leave(status: int) -> None:
+    """Ends as Python would, but for taking the interpreter apart: that would copy every page that ranks share."""
+    from orrery_live import patch
+
     try:
         threading._shutdown()  # Threads that are no daemons still belong to the program.
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
     finally:
-        sys.exit(status)
+        patch.library().orrery_rank_leave(status)
+        os._exit(status)
 
 
 def exit_status(wish: SystemExit) -> int:

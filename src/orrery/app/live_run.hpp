@@ -69,7 +69,7 @@ struct LiveResult {
   std::string algorithm;
   std::string compute;
   double wall_seconds = 0;
-  std::int64_t memory_bytes = 0;           ///< Peak of all ranks together, shared pages once.
+  std::int64_t memory_bytes = 0;           ///< Of all ranks together when the first was through, shared pages once.
   std::vector<std::string> notes;
   timeline::Manifest manifest;
   int program_status = 0;

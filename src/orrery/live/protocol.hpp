@@ -70,7 +70,6 @@ struct RankPage {
   std::atomic<std::uint64_t> compute_scale_bits;  ///< Double: device time per host time; changes with faults.
   std::atomic<std::int64_t> clock_ps;             ///< Mirror of the process's clock, for progress lines.
   std::atomic<std::int64_t> compute_ps;           ///< Charged so far.
-  std::atomic<std::int64_t> memory_bytes;         ///< Proportional set size, as the program last saw it.
 };
 
 }  // namespace orrery::live

@@ -291,6 +291,7 @@ void LiveService::ask_store(std::uint32_t rank, std::int64_t offset) {
 
 void LiveService::exit(std::uint32_t rank, std::int64_t status) {
   ranks_[rank].times.status = status;
+  if (!std::exchange(has_exited_, true) && setup_.on_first_exit) setup_.on_first_exit();
   if (status != 0 && !setup_.is_faulty) {
     answer(rank, 0);  // It leaves, with the status it wants.
     if (setup_.on_failure) setup_.on_failure();

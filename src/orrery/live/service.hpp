@@ -38,6 +38,7 @@ class LiveService final : public Pinned,
     /// is without end: a mistake of the program, reported as one at once; unless ranks may fail, which is this.
     bool is_faulty = false;
     std::uint64_t warmup_barriers = 0;  ///< A rank's warm-up is over after so many barriers of the default group.
+    std::function<void()> on_first_exit{};  ///< Told when the first rank is through; all are still there.
     std::function<void(std::uint32_t rank)> on_crash{};
     std::function<void()> on_failure{};  ///< A rank ends with an error, and with it the run when this returns.
     std::function<void(const OperationRecord&)> record{};  ///< Told of every operation that ended.
@@ -122,6 +123,7 @@ class LiveService final : public Pinned,
   std::unordered_map<std::uint64_t, std::uint32_t> group_members_;  // Posts of NEW_GROUP seen, for freeing.
   std::unordered_map<std::uint64_t, Post> posts_;                   // By event number.
   std::uint64_t next_post_ = 0;
+  bool has_exited_ = false;  // Any rank.
 };
 
 }  // namespace orrery::live

@@ -61,7 +61,8 @@ int orrery_post(orrery_op* op) {
     Session& self = *session();
     const std::scoped_lock lock{self.mutex()};
     self.adopt_thread();
-    self.pass(Point::kPost, true);
+    // Whoever waits at once posts and waits at one moment: one look at the clocks instead of two.
+    if (op->is_async != 0) self.pass(Point::kPost, true);
     self.post(*op);
     return 0;
   });
@@ -92,7 +93,9 @@ int orrery_mark(void) {
   if (session() == nullptr || has_marked) return 0;
   has_marked = true;
   orrery_op* const op = orrery_op_new(ORRERY_MARK, 0, 0);
-  return op == nullptr ? -1 : orrery_post(op);
+  if (op == nullptr) return -1;
+  op->is_async = 1;  // Now, not at the next point.
+  return orrery_post(op);
 }
 
 int orrery_wait_any(orrery_op* const* ops, size_t count, int64_t timeout_ps) {

@@ -9,11 +9,8 @@
 
 #include <bit>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -63,23 +60,6 @@ std::string read_all(int descriptor) {
     got += static_cast<std::size_t>(count);
   }
   return text;
-}
-
-/// This process's share of memory: pages that several processes have are counted once among them.
-std::int64_t proportional_memory() {
-  std::FILE* const file = std::fopen("/proc/self/smaps_rollup", "re");
-  if (file == nullptr) return 0;
-  char line[256];
-  std::int64_t kilobytes = 0;
-  while (std::fgets(line, sizeof line, file) != nullptr) {
-    const std::string_view text{line};
-    if (!text.starts_with("Pss:")) continue;
-    const std::size_t digits = text.find_first_of("0123456789");
-    if (digits != std::string_view::npos) std::from_chars(line + digits, line + text.size(), kilobytes);
-    break;
-  }
-  std::fclose(file);
-  return kilobytes * 1024;
 }
 
 const char* point_name(std::uint64_t point) {
@@ -177,8 +157,14 @@ std::int64_t Session::pass(Point point, bool is_short) {
   ++segments_;
   page_.compute_ps.store(page_.compute_ps.load(std::memory_order_relaxed) + charged, std::memory_order_relaxed);
   if (ledger_out_ >= 0 && meter_.record().pending_bytes() > kLedgerBuffer) write_ledger(false);
+  stamp_posts();
   publish();
   return count_ps(port_.clock());
+}
+
+void Session::stamp_posts() {
+  for (orrery_op* const op : unstamped_) op->posted_ps = count_ps(port_.clock());
+  unstamped_.clear();
 }
 
 void Session::write_ledger(bool is_last) {
@@ -216,6 +202,7 @@ std::int64_t Session::request(Request request, std::int64_t argument) {
 
 void Session::post(orrery_op& op) {
   op.posted_ps = count_ps(port_.clock());
+  if (op.is_async == 0) unstamped_.push_back(&op);
   op.next = 0;
   const std::int64_t offset = arena_.offset_of(&op);
   if (newest_post_ == nullptr) {
@@ -227,7 +214,6 @@ void Session::post(orrery_op& op) {
 }
 
 void Session::finish() {
-  page_.memory_bytes.store(proportional_memory(), std::memory_order_relaxed);
   write_ledger(true);
   port_.finish();
 }

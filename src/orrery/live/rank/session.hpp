@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 #include <unordered_map>
+#include <vector>
 
 #include "orrery/engine/external_port.hpp"
 #include "orrery/live/arena.hpp"
@@ -48,6 +49,7 @@ class Session {
 
   /// At the clock of the last point: blocks until answered.
   std::int64_t request(Request request, std::int64_t argument);
+  /// It happens at the clock of the last point when it is asynchronous, else at that of the next one.
   void post(orrery_op& op);
   void finish();
 
@@ -58,6 +60,7 @@ class Session {
   void publish();
   void write_ledger(bool is_last);
   [[noreturn]] void abort(const std::string& reason);
+  void stamp_posts();
   [[nodiscard]] MeterOptions meter_options(const JoinReply& reply, pid_t coordinator);
   void* map_table(int descriptor);
 
@@ -76,6 +79,7 @@ class Session {
   std::recursive_mutex mutex_;
   std::int64_t oldest_post_ = 0;  // Offset; not yet announced.
   orrery_op* newest_post_ = nullptr;
+  std::vector<orrery_op*> unstamped_;  // Posted, and to happen at the next point.
   std::uint64_t handles_ = 0;
   std::uint64_t segments_ = 0;
   std::unordered_map<std::uint64_t, std::uint64_t> generations_;
