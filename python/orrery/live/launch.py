@@ -61,7 +61,12 @@ def start_rank(kind: str, rank: int, ranks: int, control: socket.socket, program
     """Forks twice: the process in between ends at once, so that the rank becomes the coordinator's child."""
     middle = os.fork()
     if middle > 0:
-        os.waitpid(middle, 0)
+        _, status = os.waitpid(middle, os.WUNTRACED)
+        if status != 0:
+            how = f"was killed by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "ended"
+            how = f"was stopped by signal {os.WSTOPSIG(status)}" if os.WIFSTOPPED(status) else how
+            control.send(json.dumps({"failed": f"rank {rank} {how} while it was started"}).encode())
+            os._exit(0)
         return
     child = os.fork()
     if child > 0:

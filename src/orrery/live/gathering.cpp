@@ -174,10 +174,7 @@ void Gathering::accept_one(const Options& options) {
   if (std::ranges::find(members_, request.rank, &Member::rank) != members_.end()) {
     refuse(fmt::format("two processes say they are rank {}", request.rank));
   }
-  {
-    const std::scoped_lock lock{mutex_};
-    rank_of_[member.process] = member.rank;
-  }
+  claim(member.process, member.rank);
   members_.push_back(member);
 }
 
@@ -196,9 +193,17 @@ void Gathering::read_launcher() {
   const auto message = nlohmann::json::parse(text, text + got, nullptr, false);
   if (message.is_discarded()) return;
   if (message.contains("error")) throw InputError{message["error"].get<std::string>()};
-  if (message.contains("pid")) {
+  if (message.contains("failed")) throw SimulationError{message["failed"].get<std::string>()};
+  if (message.contains("pid")) claim(message["pid"].get<pid_t>(), message["rank"].get<int>());
+}
+
+void Gathering::claim(pid_t process, int rank) {
+  {
     const std::scoped_lock lock{mutex_};
-    rank_of_[message["pid"].get<pid_t>()] = message["rank"].get<int>();
+    rank_of_[process] = rank;
+  }
+  for (const ChildEvent& event : unclaimed_) {
+    if (event.process == process) tell(event);
   }
 }
 
@@ -211,6 +216,7 @@ void Gathering::check_events(const Options& options) {
       throw SimulationError{fmt::format("rank {} {} before all ranks had started", rank, to_text(event))};
     }
     const bool is_bad = event.has_stopped || event.was_killed || event.status != 0;
+    if (!is_root) unclaimed_.push_back(event);
     if (!is_root) continue;
     if (options.world && is_bad) {
       throw SimulationError{fmt::format("the fork server {} before all ranks had started", to_text(event))};

@@ -58,6 +58,8 @@ class Gathering : Pinned {
   void accept_one(const Options& options);
   void read_launcher();
   void check_events(const Options& options);
+  /// Now it is known which rank this process is, or was.
+  void claim(pid_t process, int rank);
   [[nodiscard]] bool is_complete() const;
   [[nodiscard]] std::string missing_text() const;
 
@@ -68,6 +70,7 @@ class Gathering : Pinned {
   int wake_ = -1;      // eventfd.
   mutable std::mutex mutex_;
   std::deque<ChildEvent> events_;
+  std::vector<ChildEvent> unclaimed_;  // Ends of processes of which we have not heard who they were.
   std::unordered_map<pid_t, int> rank_of_;
   std::vector<Member> members_;
   int world_ = 0;
