@@ -57,9 +57,10 @@ class Registry {
 
 /// The entry of a model whose constructor takes (const Spec&, Context&).
 template <class Model, HasFields Spec, class Contract, class Context>
-[[nodiscard]] typename Registry<Contract, Context>::Entry describe_model(std::string name, std::string help) {
-  return {.name = std::move(name),
-          .help = std::move(help),
+[[nodiscard]] typename Registry<Contract, Context>::Entry describe_model(const std::string& name,
+                                                                         const std::string& help) {
+  return {.name = name,
+          .help = help,
           .fields = describe_spec<Spec>(),
           .prepare =
               [](const Cursor& at) {

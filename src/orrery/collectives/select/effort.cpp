@@ -57,6 +57,7 @@ void EffortBudget::apply(std::vector<Choice>& choices) {
 
 std::vector<EffortBudget::Dropped> EffortBudget::dropped() const {
   std::vector<Dropped> list;
+  list.reserve(dropped_.size());
   for (const auto& [algorithm, messages] : dropped_) list.push_back({algorithm, messages});
   return list;
 }
