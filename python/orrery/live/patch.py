@@ -123,7 +123,8 @@ def shim() -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     loader.exec_module(module)
     torch_folder = Path(sys.modules["torch"].__file__).parent
-    module.set_foreign([f"{folder}/" for folder in (torch_folder, HERE, sysconfig.get_paths()["stdlib"])])
+    ours = (HERE, os.path.dirname(os.path.abspath(__file__)))  # Also as it is linked.
+    module.set_foreign([f"{folder}/" for folder in (torch_folder, *ours, sysconfig.get_paths()["stdlib"])])
     return module
 
 

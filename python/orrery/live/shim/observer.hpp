@@ -23,7 +23,8 @@ class Observer {
  private:
   static std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
     if (is_observed_ && depth_++ == 0 && !Pause::is_on()) {
-      is_told_ = !std::string_view{function.name()}.starts_with("c10d::");
+      const std::string_view name{function.name()};
+      is_told_ = !name.starts_with("c10d::") && !name.starts_with("_c10d_functional::");
       if (is_told_) orrery_operator_begin(key_of(function));
     }
     return nullptr;
