@@ -95,7 +95,7 @@ def test_describe(orrery):
 
 def test_demo(orrery, tmp_path):
     pytest.importorskip("torch")
-    text = orrery("demo").stdout
+    text = orrery("demo", timeout=280).stdout
     assert "check: equal to one process" in text
     assert "What to look at next" in text
     made = {str(path.relative_to(tmp_path / "orrery-demo")) for path in (tmp_path / "orrery-demo").rglob("*")}
