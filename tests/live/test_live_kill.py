@@ -257,7 +257,11 @@ def strike(kill: Kill, process: subprocess.Popen, mark: str, folder: Path, struc
             for path in (folder / "marks").glob("?"):
                 if path.read_text() == str(target):
                     struck[1] = int(path.name)
-            return
+            if kill.victim != "launcher":
+                return
+            # When all ranks have started, the run does not need it any more: then a rank is next.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(2)
 
 
 def find_target(kill: Kill, coordinator: int, mark: str, folder: Path) -> int | None:
