@@ -205,9 +205,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, metavar="FILE", help="outcomes as JSON; those that stand there are kept")
     parser.add_argument("--show", action="store_true", help="say all about failures")
     parser.add_argument("--backend", default="gloo", metavar="NAME", help="what the tests ask for (default gloo)")
+    parser.add_argument("--gpu-tests", action="store_true", help="those for GPUs, with the CPU in their place")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # The ranks end with us.
-    os.environ["BACKEND"] = options.backend
+    os.environ |= {"BACKEND": options.backend, "SUITE_DEVICES": "cpu" if options.gpu_tests else ""}
     tests = [test for test in all_tests() if not options.only or any(text in test for text in options.only)]
 
     def say(test: str, outcome: Outcome) -> None:

@@ -23,6 +23,12 @@ def main() -> None:
     folder, rank = Path(sys.argv[1]), int(os.environ["RANK"])
     tests = (folder / "tests.txt").read_text().split()
     os.environ["TEMP_DIR"] = str(folder)  # Wanted while the tests are imported.
+    if os.environ.get("SUITE_DEVICES") == "cpu":
+        import cpu_devices
+        from torch.testing._internal import common_distributed
+        from torch.testing._internal.distributed import distributed_test  # noqa: F401  (looks for real devices)
+
+        cpu_devices.install(common_distributed)
     with (folder / f"rank-{rank}.jsonl").open("w", buffering=1) as record:
         for number, test in enumerate(tests):
             scratch = folder / f"scratch-{number}"
