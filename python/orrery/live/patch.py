@@ -191,9 +191,6 @@ def patch_backends(core: ModuleType, dist: ModuleType) -> None:
     backend.register_backend(
         NAME, lambda options, _: shim().create_backend(options, _label), extended_api=True, devices=["cpu", "cuda"]
     )
-    for name in REPLACED:
-        # As type GLOO, DDP would take our backend for a ProcessGroupGloo.
-        backend.backend_type_map[name] = types.CUSTOM
     stock = core.BackendConfig.__init__
 
     def init(self, asked):
@@ -202,6 +199,9 @@ def patch_backends(core: ModuleType, dist: ModuleType) -> None:
         if any(name in REPLACED for name in self.device_backend_map.values()):
             kept = {device: name for device, name in self.device_backend_map.items() if name not in REPLACED}
             self.device_backend_map = {**dict.fromkeys(("cpu", "cuda"), NAME), **kept}
+        # As type GLOO, DDP would take our backend for a ProcessGroupGloo. From torch 2.15 on, the type is set when
+        # the name is used first: just now.
+        backend.backend_type_map.update(dict.fromkeys(REPLACED, types.CUSTOM))
 
     core.BackendConfig.__init__ = init
     core.BackendConfig.__repr__ = lambda self: self.asked
