@@ -49,8 +49,9 @@ std::uint64_t warmup_barriers(const LiveOptions& options) {
   if (text.empty() || (kind == "mark" && !value.empty())) return 0;
   const auto count = parse_integer(value);
   if (!count || *count < 1 || (colon != std::string::npos && kind != "barrier")) {
-    refuse_option(options, "warmup", text,
-                  "expected a number of optimizer steps, barrier:N, or mark:NAME (a record_function of that name)");
+    refuse_option(
+        options, "warmup", text,
+        "expected a number of optimizer steps, barrier:N, or mark:NAME (a record_function of that name)");
   }
   return kind == "barrier" ? static_cast<std::uint64_t>(*count) : 0;
 }
@@ -70,11 +71,13 @@ void refuse_option(const LiveOptions& options, const char* option, const std::st
 LivePlan plan_live(const LiveOptions& options) {
   const std::string& prefix = options.option_prefix;
   LivePlan plan;
-  if (options.cluster.empty()) refuse_option(options, "cluster", {}, "expected a file, a preset or a generator");
+  if (options.cluster.empty())
+    refuse_option(options, "cluster", {}, "expected a file, a preset or a generator");
   plan.network = choose_network(options.network, network::builtin_networks(), prefix + "network");
   plan.compute = live::parse_compute(options.compute, prefix + "compute");
   if (options.jobs < 1 || options.jobs > kMostJobs) {
-    refuse_option(options, "jobs", fmt::format("{}", options.jobs), fmt::format("expected 1 to {}", kMostJobs));
+    refuse_option(options, "jobs", fmt::format("{}", options.jobs),
+                  fmt::format("expected 1 to {}", kMostJobs));
   }
   if (options.tags_output && !options.launch.ranks) {
     refuse_option(options, "tag-output", {}, "needs the number of ranks (-n)");
@@ -105,7 +108,8 @@ LivePlan plan_live(const LiveOptions& options) {
   return plan;
 }
 
-std::vector<std::pair<std::string, std::string>> describe_plan(const LivePlan& plan, const LiveOptions& options,
+std::vector<std::pair<std::string, std::string>> describe_plan(const LivePlan& plan,
+                                                               const LiveOptions& options,
                                                                std::size_t world) {
   return {
       {"program", join(options.launch.program, " ")},

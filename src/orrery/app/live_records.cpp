@@ -69,16 +69,19 @@ void check_output_folder(const std::string& folder) {
   std::error_code problem;
   if (fs::exists(folder, problem)) {
     if (!fs::is_directory(folder, problem)) fail(folder, "is a file; expected a folder for the results");
-    if (!fs::is_empty(folder, problem)) fail(folder, "has something in it; results never overwrite, name another");
+    if (!fs::is_empty(folder, problem))
+      fail(folder, "has something in it; results never overwrite, name another");
     if (::access(folder.c_str(), W_OK) != 0) fail(folder, "cannot be written to");
     return;
   }
   // Try, so that a mistake is found before the run, and leave nothing.
-  if (!fs::create_directory(folder, problem)) fail(folder, fmt::format("cannot be made: {}", problem.message()));
+  if (!fs::create_directory(folder, problem))
+    fail(folder, fmt::format("cannot be made: {}", problem.message()));
   fs::remove(folder, problem);
 }
 
-LiveRecords::LiveRecords(const LiveOptions& options, std::size_t world) : folder_{options.output}, world_{world} {
+LiveRecords::LiveRecords(const LiveOptions& options, std::size_t world)
+    : folder_{options.output}, world_{world} {
   if (folder_.empty()) return;
   recorder_ = std::make_unique<timeline::Recorder>();
   events_ = "rank,operation,group,sequence,peer,bytes,posted_ps,began_ps,done_ps,failed,where\n";
@@ -86,9 +89,10 @@ LiveRecords::LiveRecords(const LiveOptions& options, std::size_t world) : folder
 
 void LiveRecords::add(const live::OperationRecord& record) {
   if (folder_.empty()) return;
-  events_ += fmt::format("{},{},{},{},{},{},{},{},{},{},\"{}\"\n", record.rank, record.name, record.group,
-                         record.sequence, record.peer, record.bytes, count_ps(record.posted),
-                         count_ps(record.began), count_ps(record.done), record.has_failed ? 1 : 0, record.where);
+  events_ +=
+      fmt::format("{},{},{},{},{},{},{},{},{},{},\"{}\"\n", record.rank, record.name, record.group,
+                  record.sequence, record.peer, record.bytes, count_ps(record.posted), count_ps(record.began),
+                  count_ps(record.done), record.has_failed ? 1 : 0, record.where);
 }
 
 void LiveRecords::write(const LiveResult& result, const live::LedgerFiles& ledgers) const {

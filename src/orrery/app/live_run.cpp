@@ -87,7 +87,8 @@ class Programs : Pinned {
                                 .wants_stop = options.wants_stop,
                                 .say = options.say});
     if (options.launch.ranks) return;
-    for (const Gathering::Member& member : members_) children_.watch(member.process);  // Children of the program.
+    for (const Gathering::Member& member : members_)
+      children_.watch(member.process);  // Children of the program.
   }
 
   /// 0: the program never joined.
@@ -103,7 +104,8 @@ class Programs : Pinned {
   }
   [[nodiscard]] std::vector<std::int64_t> memory() const {
     std::vector<std::int64_t> bytes;
-    for (const Gathering::Member& member : members_) bytes.push_back(live::proportional_memory(member.process));
+    for (const Gathering::Member& member : members_)
+      bytes.push_back(live::proportional_memory(member.process));
     return bytes;
   }
   void kill(std::uint32_t rank) const { ::kill(members_[rank].process, SIGKILL); }
@@ -133,7 +135,8 @@ class Programs : Pinned {
     disconnect();
     const bool is_clean = children_.finish(kGrace);
     if (is_clean && root_end_ && is_bad(*root_end_)) {
-      throw SimulationError{fmt::format("the program {} after its ranks had finished", live::to_text(*root_end_))};
+      throw SimulationError{
+          fmt::format("the program {} after its ranks had finished", live::to_text(*root_end_))};
     }
     return is_clean;
   }
@@ -145,7 +148,9 @@ class Programs : Pinned {
   }
 
  private:
-  static bool is_bad(const ChildEvent& event) { return event.has_stopped || event.was_killed || event.status != 0; }
+  static bool is_bad(const ChildEvent& event) {
+    return event.has_stopped || event.was_killed || event.status != 0;
+  }
 
   void tell(const ChildEvent& event) {
     const std::scoped_lock lock{mutex_};
@@ -175,7 +180,7 @@ class Programs : Pinned {
   Gathering gathering_;
   std::mutex mutex_;  // Of what follows: children are watched by a thread of their own.
   engine::ProcessHost* host_ = nullptr;
-  bool is_connected_ = false;  // From the moment when all ranks are there.
+  bool is_connected_ = false;           // From the moment when all ranks are there.
   std::optional<ChildEvent> root_end_;  // Of a program that starts its ranks itself.
   std::condition_variable root_has_ended_;
   std::unique_ptr<live::TaggedOutput> tagged_;
@@ -201,7 +206,8 @@ class LiveRun : Pinned {
                      .observer = records_.observer(),
                      .wants_stop = &wants_stop_}},
         service_{service_setup()},
-        host_{simulation_.engine(), service_,
+        host_{simulation_.engine(),
+              service_,
               {.externals = world_, .concurrency = static_cast<std::uint32_t>(options.jobs)}},
         faults_{simulation_.engine(), plan_.faults.ranks, world_, service_} {
     service_.attach(host_);
@@ -237,7 +243,8 @@ class LiveRun : Pinned {
       one.memory_bytes = rank < memory_.size() ? memory_[rank] : 0;
       result.memory_bytes += one.memory_bytes;
       begin = std::max(begin, one.times.begin);
-      if (one.times.finish != kTimeMax) result.total_ps = std::max(result.total_ps, count_ps(one.times.finish));
+      if (one.times.finish != kTimeMax)
+        result.total_ps = std::max(result.total_ps, count_ps(one.times.finish));
       if (!options_.warmup.empty() && one.times.begin == Time{}) {
         result.notes.push_back(fmt::format("rank {} never came to the end of its warm-up", rank));
       }
@@ -273,10 +280,11 @@ class LiveRun : Pinned {
             .on_first_exit = [this] { memory_ = programs_.memory(); },
             .on_crash = [this](std::uint32_t rank) { programs_.kill(rank); },
             .on_failure = [this] { programs_.let_root_end(); },
-            .record = [this](const live::OperationRecord& record) {
-              totals_.add(record);
-              records_.add(record);
-            }};
+            .record =
+                [this](const live::OperationRecord& record) {
+                  totals_.add(record);
+                  records_.add(record);
+                }};
   }
 
   live::JoinReply reply_for(std::size_t rank, const std::vector<int>& cores) {
@@ -301,9 +309,9 @@ class LiveRun : Pinned {
     LiveProgress progress{.now = simulation_.engine().now(), .ranks = world_};
     for (std::uint32_t rank = 0; rank < world_; ++rank) {
       const std::string_view state = service_.state(rank);
-      progress.computing += state == "computing" ? 1 : 0;
-      progress.communicating += state == "communicating" ? 1 : 0;
-      progress.done += state == "done" ? 1 : 0;
+      progress.computing += state == "computing" ? 1U : 0U;
+      progress.communicating += state == "communicating" ? 1U : 0U;
+      progress.done += state == "done" ? 1U : 0U;
     }
     options_.progress(progress);
   }

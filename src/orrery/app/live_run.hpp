@@ -25,19 +25,19 @@ struct LiveProgress {
 struct LiveOptions {
   std::string cluster;
   std::string network = "flow";
-  std::string algorithm;                ///< "" = what the cluster's library would choose.
-  live::LaunchOptions launch;           ///< The program and how its ranks are started.
+  std::string algorithm;       ///< "" = what the cluster's library would choose.
+  live::LaunchOptions launch;  ///< The program and how its ranks are started.
   std::string compute = "measured";
   std::int64_t jobs = 1;
-  std::string warmup;                   ///< "3" optimizer steps, "barrier:2", "mark:NAME", or "".
-  std::string faults;                   ///< A file, or "".
-  std::string output;                   ///< Folder for the results, or "".
+  std::string warmup;  ///< "3" optimizer steps, "barrier:2", "mark:NAME", or "".
+  std::string faults;  ///< A file, or "".
+  std::string output;  ///< Folder for the results, or "".
   std::uint64_t seed = 0;
   bool tags_output = false;
-  bool output_to_stderr = false;        ///< The ranks' standard output goes to ours for errors.
+  bool output_to_stderr = false;  ///< The ranks' standard output goes to ours for errors.
   std::string catalog;
-  std::vector<std::string> command;     ///< As typed, for the manifest.
-  std::string option_prefix;            ///< "--" for messages about options.
+  std::vector<std::string> command;  ///< As typed, for the manifest.
+  std::string option_prefix;         ///< "--" for messages about options.
   std::function<bool()> wants_stop;
   std::function<void(const std::string&)> say;
   std::function<void(const LiveProgress&)> progress;
@@ -52,15 +52,15 @@ struct LiveRank {
 
 struct OperationTotal {
   std::string name;
-  std::uint64_t calls = 0;      ///< Of all ranks.
+  std::uint64_t calls = 0;  ///< Of all ranks.
   std::int64_t bytes = 0;
-  Duration time{};              ///< From when all parties were there, summed over ranks.
-  Duration waiting{};           ///< Before that.
+  Duration time{};     ///< From when all parties were there, summed over ranks.
+  Duration waiting{};  ///< Before that.
 };
 
 struct LiveResult {
-  std::int64_t total_ps = 0;   ///< From the end of the last rank's warm-up to the end of the last rank.
-  std::int64_t begin_ps = 0;   ///< The end of the last rank's warm-up.
+  std::int64_t total_ps = 0;  ///< From the end of the last rank's warm-up to the end of the last rank.
+  std::int64_t begin_ps = 0;  ///< The end of the last rank's warm-up.
   std::vector<LiveRank> ranks;
   std::vector<OperationTotal> operations;  ///< By time, largest first.
   std::int64_t wire_bytes = 0;
@@ -69,12 +69,12 @@ struct LiveResult {
   std::string algorithm;
   std::string compute;
   double wall_seconds = 0;
-  std::int64_t memory_bytes = 0;           ///< Of all ranks together when the first was through, shared pages once.
+  std::int64_t memory_bytes = 0;  ///< Of all ranks together when the first was through, shared pages once.
   std::vector<std::string> notes;
   timeline::Manifest manifest;
   int program_status = 0;
-  std::string program_end;                 ///< "exited with status 1", of a program that did not join.
-  bool has_joined = true;                  ///< False: the program never called init_process_group.
+  std::string program_end;  ///< "exited with status 1", of a program that did not join.
+  bool has_joined = true;   ///< False: the program never called init_process_group.
 };
 
 [[nodiscard]] LiveResult run_live(const LiveOptions& options);

@@ -5,12 +5,12 @@
 #include <filesystem>
 #include <memory>
 
+#include "orrery/app/live_run.hpp"
 #include "orrery/base/error.hpp"
 #include "orrery/base/output_file.hpp"
 #include "orrery/cli/console.hpp"
 #include "orrery/cli/run_text.hpp"
 #include "orrery/cli/session.hpp"
-#include "orrery/app/live_run.hpp"
 #include "orrery/topology/draw/svg.hpp"
 #include "orrery/topology/load_cluster.hpp"
 
@@ -27,7 +27,8 @@ struct Arguments {
   bool is_json = false;
 };
 
-constexpr const char* kFirst = R"(A small language model on {0} simulated boards ({1}), by an ordinary torch.distributed
+constexpr const char* kFirst =
+    R"(A small language model on {0} simulated boards ({1}), by an ordinary torch.distributed
 script with tensor parallelism. What it prints is its real output; its clock is the cluster's.
 
 )";
@@ -79,8 +80,8 @@ void run(const Arguments& arguments, const Session& session) {
 }  // namespace
 
 void add_demo(CLI::App& root, Session& session) {
-  CLI::App* command =
-      root.add_subcommand("demo", "A language model on four simulated boards: its text, a picture and a timeline.");
+  CLI::App* command = root.add_subcommand(
+      "demo", "A language model on four simulated boards: its text, a picture and a timeline.");
   const auto arguments = std::make_shared<Arguments>();
   command->add_option("--output", arguments->output, "Folder for the files")->capture_default_str();
   command->add_flag("--json", arguments->is_json, "Print JSON and nothing else");

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "orrery/app/live_run.hpp"
-
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <memory>
 
+#include "orrery/app/live_run.hpp"
 #include "orrery/base/error.hpp"
 #include "orrery/cli/console.hpp"
 #include "orrery/cli/run_text.hpp"
@@ -53,8 +52,9 @@ void run(Arguments& arguments, Session& session) {
   const app::LiveResult result = app::run_live(options);
   progress.clear();
   if (!result.has_joined) {
-    print_error(fmt::format("orrery: the program {} without calling init_process_group: nothing was simulated\n",
-                            result.program_status == 0 ? "ended" : result.program_end));
+    print_error(
+        fmt::format("orrery: the program {} without calling init_process_group: nothing was simulated\n",
+                    result.program_status == 0 ? "ended" : result.program_end));
     session.exit_code = result.program_status;
     return;
   }
@@ -73,7 +73,8 @@ void set_live_defaults(app::LiveOptions& options, const Session& session) {
   if (options.launch.python.empty()) options.launch.python = variable("ORRERY_PYTHON");
   if (options.launch.python.empty() || options.launch.package.empty()) {
     throw InputError{
-        "live runs need the `orrery` command of a Python environment with torch in it (pip install orrery-sim torch)"};
+        "live runs need the `orrery` command of a Python environment with torch in it (pip install "
+        "orrery-sim torch)"};
   }
 }
 
@@ -85,20 +86,25 @@ void add_run(CLI::App& root, Session& session) {
   command->add_option("-n,--ranks", arguments->ranks, "Ranks to start; without it the script starts its own");
   command->add_option("--cluster", options.cluster, "File, preset or generator")->required();
   command->add_option("--network", options.network, "Network model")->capture_default_str();
-  command->add_option("--algorithm", options.algorithm,
-                      "How collectives run: gloo (default), nccl (default on clusters with its tables), or one "
-                      "algorithm where it can");
-  command->add_option("--compute", options.compute,
-                      "What computing costs: measured, fixed:TIME, fixed:TIME/op, ledger:FOLDER")
+  command->add_option(
+      "--algorithm", options.algorithm,
+      "How collectives run: gloo (default), nccl (default on clusters with its tables), or one "
+      "algorithm where it can");
+  command
+      ->add_option("--compute", options.compute,
+                   "What computing costs: measured, fixed:TIME, fixed:TIME/op, ledger:FOLDER")
       ->capture_default_str();
   command->add_option("--jobs", options.jobs, "Ranks that compute at the same time, each on its core")
       ->capture_default_str();
-  command->add_option("--warmup", options.warmup,
-                      "What does not count: N optimizer steps, barrier:N, mark:NAME (until record_function NAME)");
+  command->add_option(
+      "--warmup", options.warmup,
+      "What does not count: N optimizer steps, barrier:N, mark:NAME (until record_function NAME)");
   command->add_option("--faults", options.faults, "File of what goes wrong, and when");
-  command->add_option("--out", options.output, "Folder for result.json, events, ledger and timeline; must not exist");
+  command->add_option("--out", options.output,
+                      "Folder for result.json, events, ledger and timeline; must not exist");
   command->add_option("--seed", options.seed, "Of everything random in the models")->capture_default_str();
-  command->add_flag("--fresh", options.launch.is_fresh, "Start each rank as a new interpreter instead of forking one");
+  command->add_flag("--fresh", options.launch.is_fresh,
+                    "Start each rank as a new interpreter instead of forking one");
   command->add_flag("--tag-output", options.tags_output, "Put [rank] before each line that a rank prints");
   command->add_option("--python", options.launch.python,
                       "Interpreter of the ranks (default: the one Orrery is installed in)");
@@ -110,7 +116,8 @@ void add_run(CLI::App& root, Session& session) {
     std::vector<std::string>& program = arguments->options.launch.program;
     for (const std::string& word : command->remaining()) program.push_back(word);
     if (!program.empty() && program.front().starts_with('-') && program.front() != "-m") {
-      throw CLI::ExtrasError{command->get_name(), program};  // No script's name, but a misspelt option of ours.
+      throw CLI::ExtrasError{command->get_name(),
+                             program};  // No script's name, but a misspelt option of ours.
     }
     session.action = [arguments, &session] { run(*arguments, session); };
   });

@@ -38,7 +38,8 @@ std::string bytes_text(std::int64_t bytes) {
 
 std::string share(Duration part, std::int64_t total) {
   return total == 0 ? std::string{"0 %"}
-                    : fmt::format("{:.0f} %", 100.0 * static_cast<double>(count_ps(part)) / static_cast<double>(total));
+                    : fmt::format("{:.0f} %",
+                                  100.0 * static_cast<double>(count_ps(part)) / static_cast<double>(total));
 }
 
 std::string ranks_table(const app::LiveResult& result) {
@@ -47,19 +48,21 @@ std::string ranks_table(const app::LiveResult& result) {
   for (std::size_t i = 0; i < shown; ++i) {
     const app::LiveRank& rank = result.ranks[i];
     const live::RankTimes& times = rank.times;
-    rows.push_back({fmt::format("{}", i), rank.node,
-                    times.has_crashed          ? std::string{"crashed"}
-                    : times.finish == kTimeMax ? std::string{"never"}
-                                               : duration_text(times.finish.time_since_epoch()),
-                    fmt::format("{} ({})", duration_text(times.compute), share(times.compute, result.total_ps)),
-                    fmt::format("{} ({})", duration_text(times.communication),
-                                share(times.communication, result.total_ps)),
-                    fmt::format("{} ({})", duration_text(times.waiting), share(times.waiting, result.total_ps)),
-                    duration_text(times.sleeping), bytes_text(times.bytes)});
+    rows.push_back(
+        {fmt::format("{}", i), rank.node,
+         times.has_crashed          ? std::string{"crashed"}
+         : times.finish == kTimeMax ? std::string{"never"}
+                                    : duration_text(times.finish.time_since_epoch()),
+         fmt::format("{} ({})", duration_text(times.compute), share(times.compute, result.total_ps)),
+         fmt::format("{} ({})", duration_text(times.communication),
+                     share(times.communication, result.total_ps)),
+         fmt::format("{} ({})", duration_text(times.waiting), share(times.waiting, result.total_ps)),
+         duration_text(times.sleeping), bytes_text(times.bytes)});
   }
-  std::string text = format_table(
-      {"rank", "<on", "finish", "compute", "communication", "waiting", "asleep", "bytes"}, rows);
-  if (shown < result.ranks.size()) text += fmt::format("  ... and {} more ranks\n", result.ranks.size() - shown);
+  std::string text =
+      format_table({"rank", "<on", "finish", "compute", "communication", "waiting", "asleep", "bytes"}, rows);
+  if (shown < result.ranks.size())
+    text += fmt::format("  ... and {} more ranks\n", result.ranks.size() - shown);
   return text;
 }
 
@@ -88,8 +91,9 @@ std::string format_run(const app::LiveResult& result, const std::string& folder)
   text += fmt::format("; digest {:016x}\n", result.manifest.digest);
   for (const std::string& note : result.notes) text += fmt::format("note: {}\n", note);
   if (!folder.empty()) {
-    text += fmt::format("{0}/: result.json, events.csv, ledger/, timeline.json.gz (drop it on https://ui.perfetto.dev)\n",
-                        folder);
+    text += fmt::format(
+        "{0}/: result.json, events.csv, ledger/, timeline.json.gz (drop it on https://ui.perfetto.dev)\n",
+        folder);
   }
   return text;
 }
@@ -100,9 +104,10 @@ RunProgress::RunProgress(bool is_quiet)
 void RunProgress::update(const app::LiveProgress& progress) {
   if (is_quiet_) return;
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
-  print_error(fmt::format("\r\033[Korrery: {} simulated, {:.0f} s wall; {} computing, {} communicating, {} of {} done",
-                          duration_text(progress.now.time_since_epoch()), wall, progress.computing,
-                          progress.communicating, progress.done, progress.ranks));
+  print_error(fmt::format(
+      "\r\033[Korrery: {} simulated, {:.0f} s wall; {} computing, {} communicating, {} of {} done",
+      duration_text(progress.now.time_since_epoch()), wall, progress.computing, progress.communicating,
+      progress.done, progress.ranks));
   is_shown_ = true;
 }
 

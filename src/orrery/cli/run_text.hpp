@@ -4,8 +4,8 @@
 #include <chrono>
 #include <string>
 
-#include "orrery/cli/session.hpp"
 #include "orrery/app/live_run.hpp"
+#include "orrery/cli/session.hpp"
 
 namespace orrery::cli {
 

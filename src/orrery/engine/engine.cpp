@@ -30,10 +30,12 @@ void wait_for_programs(Gate& gate, const std::function<bool()>* wants_stop) {
 
 }  // namespace
 
-void Engine::schedule_deadline(Time at, Phase phase, OriginId origin, Handler& handler, std::uint64_t payload) {
+void Engine::schedule_deadline(Time at, Phase phase, OriginId origin, Handler& handler,
+                               std::uint64_t payload) {
   Origin& from = origins_[origin.index()];
   ORRERY_CHECK(at > now(), "deadline of {} at {} ps is not after {} ps", from.name, count_ps(at), now_);
-  if (at != kTimeMax) deadlines_->push({count_ps(at), pack_order(phase, origin, from.counter++), &handler, payload});
+  if (at != kTimeMax)
+    deadlines_->push({count_ps(at), pack_order(phase, origin, from.counter++), &handler, payload});
 }
 
 void Engine::grow_queue() {

@@ -21,8 +21,8 @@ bool is_reduction(std::uint32_t kind) {
 bool is_barrier(std::uint32_t kind) { return kind == ORRERY_BARRIER || kind == ORRERY_MONITORED_BARRIER; }
 
 /// What `op` of member `mine` and `other` of member `theirs` disagree on; "" when on nothing.
-std::string disagreement(const orrery_op& op, std::uint32_t mine, const orrery_op& other, std::uint32_t theirs,
-                         std::uint32_t members) {
+std::string disagreement(const orrery_op& op, std::uint32_t mine, const orrery_op& other,
+                         std::uint32_t theirs, std::uint32_t members) {
   if (op.kind != other.kind) return "operation";
   if (is_barrier(op.kind)) return {};
   if (op.dtype != other.dtype) return "type of elements";

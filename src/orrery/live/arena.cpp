@@ -22,8 +22,7 @@ constexpr std::uint64_t kIdleBytes = std::uint64_t{64} << 20;  // Unless this li
 [[noreturn]] void fail(const char* what) { throw std::system_error{errno, std::generic_category(), what}; }
 
 std::byte* map(int descriptor, std::size_t bytes) {
-  void* memory =
-      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
+  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
   if (memory == MAP_FAILED) fail("mapping the memory of tensors");
   // A core dump of a rank need not hold everybody's tensors.
   ::madvise(memory, bytes, MADV_DONTDUMP);
@@ -74,7 +73,8 @@ Arena::~Arena() {
 
 bool Arena::holds(std::int64_t offset, std::size_t bytes) const {
   const std::uint64_t end = parts_ * kArenaPart;
-  return offset > 0 && static_cast<std::uint64_t>(offset) < end && bytes <= end - static_cast<std::uint64_t>(offset);
+  return offset > 0 && static_cast<std::uint64_t>(offset) < end &&
+         bytes <= end - static_cast<std::uint64_t>(offset);
 }
 
 ArenaHeap::ArenaHeap(Arena& arena, std::uint32_t part)

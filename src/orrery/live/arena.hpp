@@ -65,11 +65,11 @@ class ArenaHeap {
   Block* take(std::uint64_t size);
 
   Arena& arena_;
-  std::int64_t end_;                             // Of what was ever handed out.
+  std::int64_t end_;  // Of what was ever handed out.
   std::int64_t limit_;
-  std::multimap<std::uint64_t, Block*> free_;    // By size.
-  std::vector<Block*> live_;                     // Handed out, perhaps released since.
-  std::size_t next_collection_ = 64;             // When live_ has grown to this.
+  std::multimap<std::uint64_t, Block*> free_;  // By size.
+  std::vector<Block*> live_;                   // Handed out, perhaps released since.
+  std::size_t next_collection_ = 64;           // When live_ has grown to this.
   std::uint64_t in_use_ = 0;
 };
 

@@ -37,7 +37,7 @@ TEST(ArenaHeap, GivesZeroedAlignedBlocksThatDoNotOverlap) {
   Arena arena = Arena::create(1);
   ArenaHeap heap{arena, 0};
   std::set<std::pair<std::int64_t, std::int64_t>> taken;
-  for (const std::size_t bytes : {1, 63, 64, 1000, 5000, 100'000, 3'000'000}) {
+  for (const std::size_t bytes : {1UL, 63UL, 64UL, 1000UL, 5000UL, 100'000UL, 3'000'000UL}) {
     auto* const memory = static_cast<unsigned char*>(heap.allocate(bytes, bytes));
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % 64, 0U);
     EXPECT_EQ(memory[0], 0);

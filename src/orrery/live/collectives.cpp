@@ -170,9 +170,9 @@ class Collectives::Instance final : public Pinned, CollectiveRun::Listener {
 
   void start(const CollectiveRequest& request) {
     plan_ = owner_.plan(group_, request);
-    CollectiveRun::Setup setup{owner_.setup_.engine, owner_.setup_.network, owner_.setup_.router,
-                               *plan_->schedule,     plan_->layout,         plan_->choice.nodes,
-                               plan_->choice.costs,  {}};
+    CollectiveRun::Setup setup{
+        owner_.setup_.engine, owner_.setup_.network, owner_.setup_.router, *plan_->schedule,
+        plan_->layout,        plan_->choice.nodes,   plan_->choice.costs,  {}};
     if (owner_.setup_.engine.observer() != nullptr) {
       setup.name = fmt::format("{} ({}, {})", to_text(request.operation), plan_->choice.label,
                                orrery::to_text(request.size));
@@ -236,9 +236,9 @@ std::vector<std::uint32_t> Collectives::missing(const Group& group, const orrery
 }
 
 void Collectives::ended(Instance& instance, std::uint32_t member) {
-  setup_.listener.on_ended(instance.group().ranks[member], {.operation = instance.operation(member),
-                                                            .began = instance.began(),
-                                                            .table = instance.table()});
+  setup_.listener.on_ended(
+      instance.group().ranks[member],
+      {.operation = instance.operation(member), .began = instance.began(), .table = instance.table()});
   if (!instance.is_over()) return;
   // We are inside its run: it is destroyed later.
   const auto found = open_.find({&instance.group(), instance.sequence()});

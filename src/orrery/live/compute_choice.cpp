@@ -39,7 +39,8 @@ ComputeChoice parse_compute(const std::string& text, const std::string& source) 
     const auto fixed = parse_duration(value);
     constexpr Duration kLongest = std::chrono::hours{1};
     if (!fixed || *fixed > kLongest) {
-      fail(text, source, "expected a time of at most an hour, such as fixed:10us, or fixed:2us/op per operator");
+      fail(text, source,
+           "expected a time of at most an hour, such as fixed:10us, or fixed:2us/op per operator");
     }
     choice.fixed = *fixed;
     return choice;

@@ -14,7 +14,7 @@ struct Ending {
   std::int64_t table = 0;
   std::int64_t match = 0;
   std::int32_t source = -1;
-  std::string reason{};        ///< Why it failed; "" when it did not.
+  std::string reason{};  ///< Why it failed; "" when it did not.
 };
 
 /// Told at the time an operation ends.

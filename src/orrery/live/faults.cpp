@@ -35,13 +35,15 @@ struct FaultSpec {
     field("link", &FaultSpec::link, "\"A - B\", or \"A -> B\" for one direction; * stands for anything.");
     field("bandwidth", &FaultSpec::bandwidth, "Of the link from now on.", Rule{.positive = true});
     field("latency", &FaultSpec::latency, "Of the link from now on.");
-    field("state", &FaultSpec::state, "down: no bytes pass; up: they do again.", Rule{.choices = {"up", "down"}});
+    field("state", &FaultSpec::state, "down: no bytes pass; up: they do again.",
+          Rule{.choices = {"up", "down"}});
     field("for", &FaultSpec::lasts, "After this everything is as before; absent = for good.",
           Rule{.positive = true});
   }
 };
 
-std::uint32_t rank_of(const config::Cursor& at, const char* key, std::int64_t rank, const topology::Cluster& cluster) {
+std::uint32_t rank_of(const config::Cursor& at, const char* key, std::int64_t rank,
+                      const topology::Cluster& cluster) {
   if (static_cast<std::size_t>(rank) >= cluster.ranks.size()) {
     at.at(key).fail(fmt::format("cluster '{}' has ranks 0 to {}", cluster.name, cluster.ranks.size() - 1));
   }
@@ -64,7 +66,8 @@ std::string trimmed(std::string_view text) {
   return std::string{text};
 }
 
-std::vector<LinkId> links_of(const config::Cursor& at, const std::string& pattern, const topology::Graph& graph) {
+std::vector<LinkId> links_of(const config::Cursor& at, const std::string& pattern,
+                             const topology::Graph& graph) {
   const std::size_t arrow = pattern.find("->");
   const std::size_t dash = arrow == std::string::npos ? pattern.find(" - ") : std::string::npos;
   if (arrow == std::string::npos && dash == std::string::npos) {
@@ -88,14 +91,18 @@ std::vector<LinkId> links_of(const config::Cursor& at, const std::string& patter
     if (is_there || is_both) add(edge.forward);
     if (is_back || is_both) add(edge.backward);
   }
-  if (links.empty()) at.at("link").fail("the cluster has no such link; `orrery cluster show --json` lists them");
+  if (links.empty())
+    at.at("link").fail("the cluster has no such link; `orrery cluster show --json` lists them");
   return links;
 }
 
-void add_link_fault(const config::Cursor& at, const FaultSpec& spec, const topology::Cluster& cluster, Faults& faults) {
-  if (!spec.bandwidth && !spec.latency && !spec.state) at.fail("expected a change: bandwidth, latency or state");
+void add_link_fault(const config::Cursor& at, const FaultSpec& spec, const topology::Cluster& cluster,
+                    Faults& faults) {
+  if (!spec.bandwidth && !spec.latency && !spec.state)
+    at.fail("expected a change: bandwidth, latency or state");
   for (const LinkId link : links_of(at, *spec.link, cluster.graph)) {
-    LinkEvent event{.at = Time{spec.at}, .link = link, .bandwidth = spec.bandwidth, .latency = spec.latency, .up = {}};
+    LinkEvent event{
+        .at = Time{spec.at}, .link = link, .bandwidth = spec.bandwidth, .latency = spec.latency, .up = {}};
     if (spec.state) event.up = *spec.state == "up";
     faults.links.push_back(event);
     if (!spec.lasts) continue;
@@ -129,7 +136,8 @@ Faults read_faults(const std::string& path, const topology::Cluster& cluster) {
       const std::uint32_t rank = rank_of(at, "slow", *spec.slow, cluster);
       faults.ranks.push_back({.at = Time{spec.at}, .rank = rank, .factor = *spec.by});
       if (spec.lasts) {
-        faults.ranks.push_back({.at = saturating_add(Time{spec.at}, *spec.lasts), .rank = rank, .factor = 1.0});
+        faults.ranks.push_back(
+            {.at = saturating_add(Time{spec.at}, *spec.lasts), .rank = rank, .factor = 1.0});
       }
     }
   }

@@ -21,7 +21,7 @@ struct RankFault {
 };
 
 struct Faults {
-  std::vector<RankFault> ranks;             ///< In the order of time.
+  std::vector<RankFault> ranks;  ///< In the order of time.
   std::vector<topology::LinkEvent> links;
 };
 
@@ -40,7 +40,8 @@ class FaultClock final : public Pinned, engine::Handler {
     ~Target() = default;
   };
   /// All outlive it. Faults of ranks that the run does not have are left out.
-  FaultClock(engine::Engine& engine, const std::vector<RankFault>& faults, std::uint32_t world, Target& target);
+  FaultClock(engine::Engine& engine, const std::vector<RankFault>& faults, std::uint32_t world,
+             Target& target);
 
  private:
   void on_event(std::uint64_t payload) override;

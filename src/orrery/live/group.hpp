@@ -14,7 +14,7 @@
 namespace orrery::live {
 
 struct Group {
-  std::string name;                ///< As torch calls it; "0" is the default group.
+  std::string name;                  ///< As torch calls it; "0" is the default group.
   std::vector<std::uint32_t> ranks;  ///< Global ranks of the members.
   std::unordered_map<std::uint32_t, std::uint32_t> member_of;  ///< The other way round.
   std::vector<topology::NodeId> nodes;

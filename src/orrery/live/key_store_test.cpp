@@ -67,7 +67,8 @@ TEST_F(KeyStoresTest, WaitNeedsAllKeys) {
 }
 
 TEST_F(KeyStoresTest, CompareSet) {
-  EXPECT_THAT(ask(0, ORRERY_STORE_COMPARE_SET, {"k", "x", "y"}), ElementsAre("x")) << "absent, and expected otherwise";
+  EXPECT_THAT(ask(0, ORRERY_STORE_COMPARE_SET, {"k", "x", "y"}), ElementsAre("x"))
+      << "absent, and expected otherwise";
   EXPECT_THAT(ask(0, ORRERY_STORE_COMPARE_SET, {"k", "", "y"}), ElementsAre("y")) << "absent, as expected";
   EXPECT_THAT(ask(0, ORRERY_STORE_COMPARE_SET, {"k", "z", "w"}), ElementsAre("y"));
   EXPECT_THAT(ask(0, ORRERY_STORE_COMPARE_SET, {"k", "y", "w"}), ElementsAre("w"));

@@ -45,7 +45,8 @@ void check_program(const LaunchOptions& options) {
   }
   std::error_code problem;
   if (!std::filesystem::exists(first, problem)) throw InputError{fmt::format("{}: no such script", first)};
-  if (std::filesystem::is_directory(first, problem) && !std::filesystem::exists(first + "/__main__.py", problem)) {
+  if (std::filesystem::is_directory(first, problem) &&
+      !std::filesystem::exists(first + "/__main__.py", problem)) {
     throw InputError{fmt::format("{}: a folder without __main__.py is no script", first)};
   }
   if (::access(first.c_str(), R_OK) != 0) throw InputError{fmt::format("{}: cannot be read", first)};

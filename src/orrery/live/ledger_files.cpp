@@ -36,8 +36,8 @@ void LedgerFiles::provide(const std::string& path, std::size_t rank, std::size_t
   try {
     const LedgerReader reader{text};
     if (reader.world() != world || reader.rank() != rank) {
-      throw InputError{fmt::format("{}: the ledger of rank {} of {}; this is rank {} of {}", path, reader.rank(),
-                                   reader.world(), rank, world)};
+      throw InputError{fmt::format("{}: the ledger of rank {} of {}; this is rank {} of {}", path,
+                                   reader.rank(), reader.world(), rank, world)};
     }
   } catch (const LedgerError& error) {
     throw InputError{fmt::format("{}: {}", path, error.what())};

@@ -65,8 +65,9 @@ void Messages::start(Group& group, const Party& from, const Party& to) {
   const std::int64_t sent = sizes_of(*from.op)[0];
   const std::int64_t taken = sizes_of(*to.op)[0];
   if (sent != taken) {
-    throw SimulationError{fmt::format("a message and its receive disagree on the size\n  rank {}: {}\n  rank {}: {}",
-                                      from.rank, to_text(*from.op, group), to.rank, to_text(*to.op, group))};
+    throw SimulationError{
+        fmt::format("a message and its receive disagree on the size\n  rank {}: {}\n  rank {}: {}", from.rank,
+                    to_text(*from.op, group), to.rank, to_text(*to.op, group))};
   }
   std::uint64_t index = transfers_.size();
   if (free_.empty()) {
@@ -135,8 +136,7 @@ bool Messages::fail(Group& group, std::uint32_t rank, orrery_op& op, const std::
   const auto found = std::ranges::find(parties, &op, &Party::op);
   if (found == parties.end()) return false;
   parties.erase(found);
-  listener_.on_ended(rank,
-                     {.operation = arena_.offset_of(&op), .began = engine_.now(), .reason = reason});
+  listener_.on_ended(rank, {.operation = arena_.offset_of(&op), .began = engine_.now(), .reason = reason});
   return true;
 }
 

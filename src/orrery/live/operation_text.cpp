@@ -13,11 +13,21 @@ namespace orrery::live {
 namespace {
 
 /// In the order of c10::ScalarType, which is part of torch's file format and does not change.
-constexpr std::array kTypes{
-    "uint8",      "int8",    "int16",   "int32",    "int64",      "float16",       "float32",     "float64",
-    "complex32",  "complex64", "complex128", "bool", "qint8",     "quint8",        "qint32",      "bfloat16",
-    "quint4x2",   "quint2x4", "bits1x8", "bits2x4", "bits4x2",    "bits8",         "bits16",      "float8_e5m2",
-    "float8_e4m3fn", "float8_e5m2fnuz", "float8_e4m3fnuz", "uint16", "uint32", "uint64"};
+constexpr std::array kTypes{"uint8",           "int8",
+                            "int16",           "int32",
+                            "int64",           "float16",
+                            "float32",         "float64",
+                            "complex32",       "complex64",
+                            "complex128",      "bool",
+                            "qint8",           "quint8",
+                            "qint32",          "bfloat16",
+                            "quint4x2",        "quint2x4",
+                            "bits1x8",         "bits2x4",
+                            "bits4x2",         "bits8",
+                            "bits16",          "float8_e5m2",
+                            "float8_e4m3fn",   "float8_e5m2fnuz",
+                            "float8_e4m3fnuz", "uint16",
+                            "uint32",          "uint64"};
 
 constexpr std::array kReductions{"sum", "avg", "product", "min", "max", "band", "bor", "bxor", "premul_sum"};
 

@@ -43,14 +43,17 @@ struct StoreRequest {
   std::uint32_t parts = 0;      ///< The store's name, then the arguments.
   std::int64_t timeout_ps = 0;  ///< 0 = for ever.
   std::uint64_t bytes = 0;      ///< Of all parts, which follow: uint64 size, bytes, padded to 8.
-  std::int64_t reply = 0;       ///< Offset of the reply in the coordinator's part (uint64 count, then the same form).
+  std::int64_t reply =
+      0;  ///< Offset of the reply in the coordinator's part (uint64 count, then the same form).
 };
 
 /// Of one collective that all members have posted; in the coordinator's part. Offsets of the members' operations
 /// follow, in group order.
 struct Table {
-  std::atomic<std::uint32_t> state;   ///< 0: nobody has computed the result; 1: somebody does; 2: `result` stands.
-  std::atomic<std::uint32_t> readers; ///< Members that have not taken their result. The last one frees everything.
+  std::atomic<std::uint32_t>
+      state;  ///< 0: nobody has computed the result; 1: somebody does; 2: `result` stands.
+  std::atomic<std::uint32_t>
+      readers;  ///< Members that have not taken their result. The last one frees everything.
   std::uint32_t members;
   std::uint32_t reserved;
   std::atomic<std::int64_t> result;
@@ -59,8 +62,8 @@ struct Table {
 
 /// In front of everything allocated in the arena. The owner reuses a block once nobody uses it.
 struct alignas(64) Block {
-  std::uint64_t size = 0;              ///< With this header.
-  std::atomic<std::uint32_t> users{0}; ///< 0 = free; anybody may lower it.
+  std::uint64_t size = 0;               ///< With this header.
+  std::atomic<std::uint32_t> users{0};  ///< 0 = free; anybody may lower it.
   std::uint32_t reserved = 0;
 };
 static_assert(sizeof(Block) == 64);

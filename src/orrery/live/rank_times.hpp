@@ -13,7 +13,7 @@ struct RankTimes {
   Duration communication{};  ///< Blocked in an operation whose parties were all there.
   Duration waiting{};        ///< Blocked in one that waited for others, or in the store.
   Duration sleeping{};
-  std::int64_t bytes = 0;    ///< Contributed to operations.
+  std::int64_t bytes = 0;  ///< Contributed to operations.
   std::uint64_t operations = 0;
   Time finish = kTimeMax;    ///< kTimeMax: it never came to its end.
   Time begin{};              ///< When its warm-up was over; 0 without one.

@@ -67,7 +67,8 @@ orrery_op& LiveService::operation(std::int64_t offset, std::uint32_t rank) const
   // The program owns this memory: a wild pointer of its must not become one of ours.
   if (!setup_.arena.holds(offset, sizeof(orrery_op)) ||
       static_cast<std::uint64_t>(offset) / kArenaPart != rank) {
-    throw SimulationError{fmt::format("{} wrote nonsense into the memory it shares with us", rank_name(rank))};
+    throw SimulationError{
+        fmt::format("{} wrote nonsense into the memory it shares with us", rank_name(rank))};
   }
   return setup_.arena.get<orrery_op>(offset);
 }
@@ -139,7 +140,8 @@ void LiveService::post(std::uint32_t rank, std::int64_t offset) {
   if (op.timeout_ps > 0 && (setup_.is_faulty || is_monitored)) {
     const std::uint64_t number = next_post_++;
     posts_.emplace(number, Post{rank, offset});
-    schedule(saturating_add(setup_.engine.now(), Duration{op.timeout_ps}), Event::kOperationTimeout, number, rank);
+    schedule(saturating_add(setup_.engine.now(), Duration{op.timeout_ps}), Event::kOperationTimeout, number,
+             rank);
   } else if (op.timeout_ps > 0) {
     set_deadline(rank, due_of(op));
   }
@@ -186,8 +188,8 @@ void LiveService::new_group(orrery_op& op) {
     for (std::size_t i = 0; i < count; ++i) {
       const auto rank = static_cast<std::uint32_t>(ranks[i]);
       if (rank >= setup_.world) {
-        throw SimulationError{fmt::format("group '{}' has rank {}, but the world has {} ranks", op.name, ranks[i],
-                                          setup_.world)};
+        throw SimulationError{fmt::format("group '{}' has rank {}, but the world has {} ranks", op.name,
+                                          ranks[i], setup_.world)};
       }
       group->member_of.emplace(rank, static_cast<std::uint32_t>(i));
       group->ranks.push_back(rank);
@@ -227,14 +229,15 @@ void LiveService::handle(engine::ProcessId process, const engine::Call& call) {
       return poll(rank, static_cast<std::uint64_t>(call.arguments[2]));
     case Request::kSleep:
       asker.waits = Waits::kSleep;
-      return schedule(saturating_add(now, Duration{std::max<std::int64_t>(0, call.arguments[2])}), Event::kWake,
-                      rank, rank);
+      return schedule(saturating_add(now, Duration{std::max<std::int64_t>(0, call.arguments[2])}),
+                      Event::kWake, rank, rank);
     case Request::kStore:
       return ask_store(rank, call.arguments[2]);
     case Request::kExit:
       return exit(rank, call.arguments[2]);
     case Request::kAbort:
-      throw SimulationError{fmt::format("{}: {}", rank_name(rank), &setup_.arena.get<const char>(call.arguments[2]))};
+      throw SimulationError{
+          fmt::format("{}: {}", rank_name(rank), &setup_.arena.get<const char>(call.arguments[2]))};
   }
   throw SimulationError{fmt::format("{} asks for something unknown ({})", rank_name(rank), call.operation)};
 }
@@ -242,7 +245,8 @@ void LiveService::handle(engine::ProcessId process, const engine::Call& call) {
 void LiveService::wait(std::uint32_t rank, std::int64_t offset) {
   Rank& waiter = ranks_[rank];
   if (!setup_.arena.holds(offset, sizeof(WaitSet))) {
-    throw SimulationError{fmt::format("{} wrote nonsense into the memory it shares with us", rank_name(rank))};
+    throw SimulationError{
+        fmt::format("{} wrote nonsense into the memory it shares with us", rank_name(rank))};
   }
   const auto& set = setup_.arena.get<WaitSet>(offset);
   waiter.handles.assign(set.handles, set.handles + set.count);
@@ -257,7 +261,8 @@ void LiveService::wait(std::uint32_t rank, std::int64_t offset) {
 /// A program that does nothing but poll would have to be woken millions of times for a second. It gets its answer when
 /// something of its has ended, else after a hundredth of the time for which it has polled already.
 void LiveService::poll(std::uint32_t rank, std::uint64_t handle) {
-  constexpr Duration kSpin = std::chrono::microseconds{20};  // Whoever polls less often does something in between.
+  constexpr Duration kSpin =
+      std::chrono::microseconds{20};  // Whoever polls less often does something in between.
   constexpr Duration kShortest = std::chrono::microseconds{1};
   Rank& asker = ranks_[rank];
   const Time now = setup_.engine.now();
@@ -284,8 +289,8 @@ void LiveService::ask_store(std::uint32_t rank, std::int64_t offset) {
   const std::int64_t timeout = request.timeout_ps;
   if (!stores_.ask(rank, request.operation, parts)) return answer(rank, kFailed);
   if (timeout > 0 && asker.waits == Waits::kStore && asker.turn == turn) {
-    schedule(saturating_add(setup_.engine.now(), Duration{timeout}), Event::kTimeout, turn * kMostRanks + rank,
-             rank);
+    schedule(saturating_add(setup_.engine.now(), Duration{timeout}), Event::kTimeout,
+             turn * kMostRanks + rank, rank);
   }
 }
 
@@ -353,7 +358,8 @@ void LiveService::answer(std::uint32_t rank, std::int64_t value) {
     asker.times.waiting += began - asker.asked;
     asker.times.communication += now - began;
     if (engine::Observer* observer = setup_.engine.observer(); observer != nullptr && blocked > Duration{}) {
-      observer->span(observer->track("ranks", rank_name(rank)), awaited_name(asker, value), asker.asked, now, "");
+      observer->span(observer->track("ranks", rank_name(rank)), awaited_name(asker, value), asker.asked, now,
+                     "");
     }
   }
   // Only now does the program see what has ended: it must not depend on how fast it looks.
@@ -422,10 +428,12 @@ void LiveService::time_out_operation(std::uint32_t rank, std::int64_t offset) {
     return;
   }
   std::vector<std::string> names;
-  for (const std::uint32_t missing : collectives_.missing(group, op)) names.push_back(std::to_string(missing));
+  for (const std::uint32_t missing : collectives_.missing(group, op))
+    names.push_back(std::to_string(missing));
   if (op.kind == ORRERY_MONITORED_BARRIER && group.member_of.at(rank) != 0) {
     reason = fmt::format(
-        "Rank {} successfully reached monitoredBarrier, but received errors while waiting for send/recv from rank {}. "
+        "Rank {} successfully reached monitoredBarrier, but received errors while waiting for send/recv from "
+        "rank {}. "
         "Please check rank {} logs for faulty rank.",
         rank, group.ranks[0], group.ranks[0]);
   } else if (op.kind == ORRERY_MONITORED_BARRIER) {
@@ -444,8 +452,9 @@ void LiveService::set_deadline(std::uint32_t rank, Time due) {
   due = std::max(due, setup_.engine.now() + Duration{1});
   if (due >= owner.deadline) return;
   owner.deadline = due;
-  setup_.engine.schedule_deadline(due, engine::Phase::kWake, owner.origin, *this,
-                                  (std::uint64_t{rank} << kEventBits) | static_cast<std::uint64_t>(Event::kDeadline));
+  setup_.engine.schedule_deadline(
+      due, engine::Phase::kWake, owner.origin, *this,
+      (std::uint64_t{rank} << kEventBits) | static_cast<std::uint64_t>(Event::kDeadline));
 }
 
 void LiveService::meet_deadline(std::uint32_t rank) {
@@ -512,7 +521,8 @@ void LiveService::describe(engine::ProcessId process, engine::Blocked& blocked) 
   const auto named = [&](std::uint32_t party) {
     const Rank& other = ranks_[party];
     if (other.waits != Waits::kOver) return rank_name(party);
-    return fmt::format("{} (ended at {})", rank_name(party), orrery::to_text(other.times.finish.time_since_epoch()));
+    return fmt::format("{} (ended at {})", rank_name(party),
+                       orrery::to_text(other.times.finish.time_since_epoch()));
   };
   for (const std::uint64_t handle : rank.handles) {
     const auto found = rank.open.find(handle);

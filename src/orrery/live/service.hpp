@@ -37,10 +37,12 @@ class LiveService final : public Pinned,
     /// Operations end with an error after their timeout, as long as something else goes on. When nothing does, a wait
     /// is without end: a mistake of the program, reported as one at once; unless ranks may fail, which is this.
     bool is_faulty = false;
-    std::uint64_t warmup_barriers = 0;  ///< A rank's warm-up is over after so many barriers of the default group.
+    std::uint64_t warmup_barriers =
+        0;  ///< A rank's warm-up is over after so many barriers of the default group.
     std::function<void()> on_first_exit{};  ///< Told when the first rank is through; all are still there.
     std::function<void(std::uint32_t rank)> on_crash{};
-    std::function<void()> on_failure{};  ///< A rank ends with an error, and with it the run when this returns.
+    std::function<void()>
+        on_failure{};  ///< A rank ends with an error, and with it the run when this returns.
     std::function<void(const OperationRecord&)> record{};  ///< Told of every operation that ended.
   };
   explicit LiveService(Setup setup);
@@ -62,20 +64,20 @@ class LiveService final : public Pinned,
   struct Rank {
     engine::OriginId origin;
     RankTimes times;
-    RankTimes warmup;                     // The times at the end of it.
+    RankTimes warmup;  // The times at the end of it.
     std::uint64_t barriers = 0;
-    bool ends_warmup = false;             // With the next answer.
+    bool ends_warmup = false;  // With the next answer.
     Waits waits = Waits::kNothing;
-    std::uint64_t turn = 0;               // Counts requests: a timeout of an earlier one means nothing.
+    std::uint64_t turn = 0;  // Counts requests: a timeout of an earlier one means nothing.
     Time asked{};
     Time resumed{};
-    std::vector<std::uint64_t> handles;   // It waits for one of these.
-    Time deadline = kTimeMax;             // When one of its open operations may time out next.
-    Time polls_since = kTimeMax;          // It has done nothing but poll in vain since then.
+    std::vector<std::uint64_t> handles;  // It waits for one of these.
+    Time deadline = kTimeMax;            // When one of its open operations may time out next.
+    Time polls_since = kTimeMax;         // It has done nothing but poll in vain since then.
     std::int64_t store_request = 0;
-    std::map<std::uint64_t, std::int64_t> open;  // Posted, not ended: handle to offset.
-    std::unordered_map<std::uint64_t, Time> ended;         // Not told of yet: handle to when it began.
-    std::vector<Ending> endings;                           // Of those.
+    std::map<std::uint64_t, std::int64_t> open;     // Posted, not ended: handle to offset.
+    std::unordered_map<std::uint64_t, Time> ended;  // Not told of yet: handle to when it began.
+    std::vector<Ending> endings;                    // Of those.
   };
   /// What an event is about.
   struct Post {

@@ -181,6 +181,8 @@ void orrery_operator_begin(uint64_t key) {
 void orrery_operator_end(void) {
   if (session() != nullptr) session()->meter().operator_end();
 }
-int orrery_wants_operators(void) { return session() != nullptr && session()->meter().wants_operators() ? 1 : 0; }
+int orrery_wants_operators(void) {
+  return session() != nullptr && session()->meter().wants_operators() ? 1 : 0;
+}
 
 int (*orrery_progress_hook)(void) = nullptr;

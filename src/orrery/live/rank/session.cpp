@@ -52,7 +52,8 @@ constexpr std::size_t kLedgerBuffer = std::size_t{1} << 16;
 
 std::string read_all(int descriptor) {
   struct stat status{};
-  if (::fstat(descriptor, &status) != 0) throw std::system_error{errno, std::generic_category(), "the ledger"};
+  if (::fstat(descriptor, &status) != 0)
+    throw std::system_error{errno, std::generic_category(), "the ledger"};
   std::string text(static_cast<std::size_t>(status.st_size), '\0');
   for (std::size_t got = 0; got < text.size();) {
     const ssize_t count = ::pread(descriptor, text.data() + got, text.size() - got, static_cast<off_t>(got));
@@ -136,8 +137,7 @@ MeterOptions Session::meter_options(const JoinReply& reply, pid_t coordinator) {
 }
 
 void* Session::map_table(int descriptor) {
-  void* const memory =
-      ::mmap(nullptr, KeyTable::kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  void* const memory = ::mmap(nullptr, KeyTable::kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   return memory == MAP_FAILED ? nullptr : memory;  // Then this rank knows only what it has seen itself.
 }
 
@@ -155,7 +155,8 @@ std::int64_t Session::pass(Point point, bool is_short) {
   const std::int64_t charged = scaled(host, scale);
   port_.advance(Duration{charged});
   ++segments_;
-  page_.compute_ps.store(page_.compute_ps.load(std::memory_order_relaxed) + charged, std::memory_order_relaxed);
+  page_.compute_ps.store(page_.compute_ps.load(std::memory_order_relaxed) + charged,
+                         std::memory_order_relaxed);
   if (ledger_out_ >= 0 && meter_.record().pending_bytes() > kLedgerBuffer) write_ledger(false);
   stamp_posts();
   publish();
@@ -172,7 +173,8 @@ void Session::write_ledger(bool is_last) {
   const std::string bytes = is_last ? meter_.record().finish() : meter_.record().take();
   for (std::size_t written = 0; written < bytes.size();) {
     const ssize_t count = ::write(ledger_out_, bytes.data() + written, bytes.size() - written);
-    if (count < 0 && errno != EINTR) throw std::system_error{errno, std::generic_category(), "writing the ledger"};
+    if (count < 0 && errno != EINTR)
+      throw std::system_error{errno, std::generic_category(), "writing the ledger"};
     if (count > 0) written += static_cast<std::size_t>(count);
   }
 }

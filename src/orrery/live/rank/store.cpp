@@ -8,8 +8,9 @@
 
 using namespace orrery::live;
 
-int orrery_store(const char* name, uint32_t operation, const orrery_bytes* parts, size_t count, int64_t timeout_ps,
-                 void (*reply)(void* context, const void* data, size_t size), void* context) {
+int orrery_store(const char* name, uint32_t operation, const orrery_bytes* parts, size_t count,
+                 int64_t timeout_ps, void (*reply)(void* context, const void* data, size_t size),
+                 void* context) {
   if (session() == nullptr) return refuse(ENOTCONN, "no rank");
   return guarded([&] {
     Session& self = *session();

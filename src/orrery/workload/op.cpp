@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "orrery/workload/op.hpp"
+
+#include <utility>
+
+namespace orrery::workload {
+namespace {
+
+class StoredSource final : public OpSource {
+ public:
+  StoredSource(std::shared_ptr<const std::vector<std::vector<Op>>> ops, Rank rank)
+      : ops_{std::move(ops)}, rank_{rank} {}
+  bool next(Op& op) override {
+    const std::vector<Op>& mine = (*ops_)[rank_];
+    if (next_ == mine.size()) return false;
+    op = mine[next_++];
+    return true;
+  }
+
+ private:
+  std::shared_ptr<const std::vector<std::vector<Op>>> ops_;
+  Rank rank_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace
+
+void Op::clear() {
+  Op empty;
+  empty.name = std::move(name);
+  empty.data_deps = std::move(data_deps);
+  empty.control_deps = std::move(control_deps);
+  empty.group = std::move(group);
+  empty.dims = std::move(dims);
+  empty.sizes = std::move(sizes);
+  *this = std::move(empty);
+  name.clear();
+  data_deps.clear();
+  control_deps.clear();
+  group.clear();
+  dims.clear();
+  sizes.clear();
+}
+
+Workload stored_workload(std::string name, std::vector<std::vector<Op>> ops, Groups groups) {
+  auto shared = std::make_shared<const std::vector<std::vector<Op>>>(std::move(ops));
+  const auto ranks = static_cast<Rank>(shared->size());
+  return {.name = std::move(name), .ranks = ranks, .groups = std::move(groups), .open = [shared](Rank rank) {
+            return std::make_unique<StoredSource>(shared, rank);
+          }};
+}
+
+}  // namespace orrery::workload

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// What a rank does, as data: operations with dependencies. Traces, captures and generators all become this, and
+/// whoever runs a workload sees nothing else.
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "orrery/base/units.hpp"
+#include "orrery/collectives/schedule.hpp"
+
+namespace orrery::workload {
+
+using collectives::Rank;
+
+enum class OpKind : std::uint8_t {
+  kNone,  ///< Does nothing and takes no time; others may depend on it.
+  kCompute,
+  kCollective,
+  kSend,
+  kReceive,
+  kLoad,  ///< From remote memory.
+  kStore,
+};
+
+/// One operation of one rank. Which fields mean something depends on `kind`.
+struct Op {
+  std::uint64_t id = 0;  ///< Unique within the rank.
+  OpKind kind = OpKind::kNone;
+  bool on_cpu = false;  ///< Runs on the host, not on the device.
+  std::string name;
+  std::vector<std::uint64_t> data_deps{};  ///< Ids of the same rank that must be done before this may start.
+  std::vector<std::uint64_t> control_deps{};
+
+  Duration recorded{};      ///< How long it took when it was recorded; 0 = not known.
+  std::uint64_t flops = 0;  ///< Operations it computes; 0 = not known.
+  Bytes tensor;             ///< What it reads and writes (compute), or moves (load, store).
+
+  collectives::Operation operation = collectives::Operation::kAllReduce;
+  bool is_block = false;  ///< A reduce_scatter that the trace calls REDUCE_SCATTER_BLOCK.
+  Bytes
+      size;  ///< As Chakra counts: of all_gather and gather one rank's contribution, else a rank's whole buffer.
+  std::string group{};         ///< Name of its process group; "" = all ranks.
+  Rank root = 0;               ///< Of a rooted collective: a rank of the cluster, not of the group.
+  Rank peer = 0;               ///< Of a send or receive.
+  std::int64_t tag = 0;        ///< Of a send or receive.
+  std::int64_t priority = 0;   ///< Higher goes first where the policy asks.
+  std::vector<bool> dims{};    ///< Network dimensions it uses; empty = all.
+  std::vector<Bytes> sizes{};  ///< Uneven forms: bytes per member of the group; empty = even.
+
+  /// Fit for the next use, with the memory kept.
+  void clear();
+};
+
+/// The operations of one rank in the order of its file; one pass, so that a trace need not fit in memory.
+class OpSource {
+ public:
+  virtual ~OpSource() = default;
+  /// False at the end. InputError, with file and place, for what cannot be read.
+  virtual bool next(Op& op) = 0;
+};
+
+/// Named lists of ranks.
+using Groups = std::map<std::string, std::vector<Rank>>;
+
+/// The operations of every rank.
+struct Workload {
+  std::string name;
+  Rank ranks = 0;
+  Groups groups{};
+  /// A new pass over the rank's operations. May be called from several threads.
+  std::function<std::unique_ptr<OpSource>(Rank)> open{};
+};
+
+/// A workload held in memory: `ops[rank]`.
+[[nodiscard]] Workload stored_workload(std::string name, std::vector<std::vector<Op>> ops,
+                                       Groups groups = {});
+
+}  // namespace orrery::workload
