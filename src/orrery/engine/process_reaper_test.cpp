@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "orrery/base/text.hpp"
 #include "orrery/engine/orrery_port.h"
