@@ -19,8 +19,6 @@ using collectives::CollectiveRun;
 using collectives::Operation;
 using collectives::Rank;
 
-constexpr std::size_t kMostPlans = 1024;
-
 Operation operation_of(const orrery_op& op) {
   switch (op.kind) {
     case ORRERY_ALL_REDUCE:
@@ -78,20 +76,6 @@ CollectiveRequest request_of(const orrery_op& op, std::uint32_t members) {
       request.size = Bytes{sizes[0]};
   }
   return request;
-}
-
-/// The request as bytes: looked up for every collective.
-std::string key_of(const CollectiveRequest& request, const Group& group) {
-  std::string key;
-  const auto add = [&](auto value) { key.append(reinterpret_cast<const char*>(&value), sizeof value); };
-  add(&group);
-  add(request.operation);
-  add(request.size.count());
-  add(request.root);
-  add(request.element.count());
-  add(request.floating);
-  for (const Bytes size : request.sizes) add(size.count());
-  return key;
 }
 
 }  // namespace
@@ -201,13 +185,17 @@ class Collectives::Instance final : public Pinned, CollectiveRun::Listener {
   std::uint32_t ended_ = 0;
   Time last_arrival_{};
   std::vector<bool> is_failed_;
-  std::shared_ptr<const Plan> plan_;
+  std::shared_ptr<const collectives::Plan> plan_;
   std::unique_ptr<CollectiveRun> run_;
 };
 
 Collectives::Collectives(Setup setup)
     : setup_{std::move(setup)},
-      algorithms_{collectives::builtin_algorithms()},
+      planner_{{.cluster = setup_.cluster,
+                .router = setup_.router,
+                .algorithm = setup_.algorithm,
+                .fallback = setup_.fallback,
+                .catalog = setup_.catalog}},
       origin_{setup_.engine.add_origin("collectives")} {}
 
 Collectives::~Collectives() = default;
@@ -260,33 +248,8 @@ std::int64_t Collectives::wire_bytes() const {
   return bytes;
 }
 
-std::vector<collectives::Choice> Collectives::choose(const CollectiveRequest& request,
-                                                     const collectives::SelectionContext& context) const {
-  try {
-    return collectives::select(setup_.algorithm, request, context);
-  } catch (const InputError&) {
-    if (setup_.algorithm == setup_.fallback) throw;
-    return collectives::select(setup_.fallback, request, context);
-  }
-}
-
-std::shared_ptr<const Collectives::Plan> Collectives::plan(Group& group, const CollectiveRequest& request) {
-  std::string key = key_of(request, group);
-  if (const auto found = plans_.find(key); found != plans_.end()) return found->second;
-  const collectives::SelectionContext context{.cluster = setup_.cluster,
-                                              .router = setup_.router,
-                                              .algorithms = algorithms_,
-                                              .nodes = group.nodes,
-                                              .ranks = group.ranks,
-                                              .catalog = setup_.catalog};
-  collectives::Choice choice = choose(request, context).front();
-  std::shared_ptr<const collectives::Schedule> schedule =
-      choice.schedule ? choice.schedule : algorithms_.get(choice.algorithm).plan(choice.request);
-  // What is really run may be another operation: gloo's reduce_scatter is an all_reduce.
-  collectives::Layout layout = collectives::layout_of(request, *schedule);
-  auto made = std::make_shared<const Plan>(Plan{std::move(choice), std::move(schedule), std::move(layout)});
-  if (plans_.size() >= kMostPlans) plans_.clear();
-  return plans_.emplace(std::move(key), std::move(made)).first->second;
+std::shared_ptr<const collectives::Plan> Collectives::plan(Group& group, const CollectiveRequest& request) {
+  return planner_.plan(reinterpret_cast<std::uintptr_t>(&group), group.nodes, group.ranks, request);
 }
 
 }  // namespace orrery::live

@@ -6,10 +6,9 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
-#include "orrery/collectives/select/selector.hpp"
+#include "orrery/collectives/select/planner.hpp"
 #include "orrery/live/arena.hpp"
 #include "orrery/live/ending.hpp"
 #include "orrery/live/group.hpp"
@@ -43,27 +42,19 @@ class Collectives : Pinned {
   [[nodiscard]] std::int64_t wire_bytes() const;
 
  private:
-  struct Plan {
-    collectives::Choice choice;
-    std::shared_ptr<const collectives::Schedule> schedule;
-    collectives::Layout layout;
-  };
   class Instance;
   using Key = std::pair<const Group*, std::uint64_t>;
 
-  std::shared_ptr<const Plan> plan(Group& group, const collectives::CollectiveRequest& request);
-  [[nodiscard]] std::vector<collectives::Choice> choose(const collectives::CollectiveRequest& request,
-                                                        const collectives::SelectionContext& context) const;
+  std::shared_ptr<const collectives::Plan> plan(Group& group, const collectives::CollectiveRequest& request);
   void ended(Instance& instance, std::uint32_t member);
   void retire();
 
   Setup setup_;
-  collectives::AlgorithmRegistry algorithms_;
+  collectives::Planner planner_;
   engine::OriginId origin_;
   std::map<Key, std::unique_ptr<Instance>> open_;
   std::deque<std::unique_ptr<Instance>> over_;  // Every member has ended; switches may still be busy.
-  std::unordered_map<std::string, std::shared_ptr<const Plan>> plans_;
-  std::int64_t wire_bytes_ = 0;  // Of runs that are gone.
+  std::int64_t wire_bytes_ = 0;                 // Of runs that are gone.
 };
 
 }  // namespace orrery::live
