@@ -208,7 +208,9 @@ class LiveRun : Pinned {
         service_{service_setup()},
         host_{simulation_.engine(),
               service_,
-              {.externals = world_, .concurrency = static_cast<std::uint32_t>(options.jobs)}},
+              {.externals = world_,
+               .concurrency = static_cast<std::uint32_t>(options.jobs),
+               .may_drop = !options.faults.empty()}},
         faults_{simulation_.engine(), plan_.faults.ranks, world_, service_} {
     service_.attach(host_);
     for (std::uint32_t rank = 0; rank < world_; ++rank) host_.add_external(fmt::format("rank {}", rank));

@@ -87,17 +87,36 @@ void Engine::finish_instant() {
   }
 }
 
+void Engine::set_background(Background* background) {
+  ORRERY_CHECK(background == nullptr || background_ == nullptr, "two backgrounds");
+  background_ = background;
+}
+
+void Engine::run_background(std::int64_t bound) {
+  while (background_->has_work()) {
+    const std::int64_t next = has_lone_ ? lone_.time : queue_->next_time();
+    const std::int64_t limit = std::min({next, deadlines_->next_time(), bound});
+    const bool is_done = background_->run_before(Time{Duration{limit}});
+    if (!later_.empty() || !settlers_.empty()) {
+      finish_instant();
+    } else if (is_done) {
+      return;
+    }
+    if (wants_stop_ != nullptr && (*wants_stop_)()) throw Interrupted{};
+  }
+}
+
 bool Engine::next_instant() {
-  flush_lone();
-  std::int64_t next = queue_->next_time();
-  while (gate_ != nullptr) {
-    const Time bound = gate_->earliest();
-    if (bound == kTimeMax || count_ps(bound) > next) break;
-    wait_for_programs(*gate_, wants_stop_);
+  std::int64_t next = 0;
+  for (;;) {
+    const std::int64_t bound = gate_ == nullptr ? count_ps(kTimeMax) : count_ps(gate_->earliest());
+    if (background_ != nullptr) run_background(bound);
     flush_lone();
     next = queue_->next_time();
+    if (bound == count_ps(kTimeMax) || bound > next) break;
+    wait_for_programs(*gate_, wants_stop_);
   }
-  if (pending_ == 0) return false;
+  if (pending_ == 0 && (background_ == nullptr || !background_->has_work())) return false;
   const std::int64_t deadline = deadlines_->next_time();
   now_ = std::min(next, deadline);
   if (next == now_) {
@@ -111,7 +130,7 @@ bool Engine::next_instant() {
 void Engine::run() {
   finish_instant();  // What was scheduled at time zero.
   for (;;) {
-    if (has_lone_ && gate_ == nullptr && deadlines_->size() == 0) {
+    if (has_lone_ && gate_ == nullptr && deadlines_->size() == 0 && background_ == nullptr) {
       has_lone_ = false;
       now_ = lone_.time;
       execute(Event{lone_});  // A copy: the handler may schedule the next one.

@@ -59,6 +59,19 @@ class Gate {
   ~Gate() = default;
 };
 
+/// A model with many small events of its own (packets), which it keeps and runs itself, between the engine's.
+class Background {
+ public:
+  /// Runs own events strictly before `limit` and before the first event it schedules meanwhile. At equal times
+  /// the engine's events come first. False asks to be called again: a lot is done and more is left.
+  [[nodiscard]] virtual bool run_before(Time limit) = 0;
+  /// Own events are left.
+  [[nodiscard]] virtual bool has_work() const = 0;
+
+ protected:
+  ~Background() = default;
+};
+
 struct EngineOptions {
   QueueKind queue = QueueKind::kAuto;
   std::uint64_t rounds_per_instant = 1U << 20;  ///< More is a livelock.
@@ -98,6 +111,8 @@ class Engine : Pinned {
   void add_watch(const Watch& watch) { watches_.push_back(&watch); }
   void remove_watch(const Watch& watch) { std::erase(watches_, &watch); }
   void set_gate(Gate* gate) { gate_ = gate; }
+  /// At most one; null takes it away.
+  void set_background(Background* background);
   void set_observer(Observer* observer) { observer_ = observer; }
   [[nodiscard]] Observer* observer() const { return observer_; }
 
@@ -135,6 +150,8 @@ class Engine : Pinned {
   void grow_queue();
   /// Sorts and executes `current_`.
   void run_round();
+  /// Lets the background run up to the next event, and before `bound`.
+  void run_background(std::int64_t bound);
   /// Rounds of the present instant until none is left and everyone has settled.
   void finish_instant();
   /// Fills `current_` with the next instant and moves the clock; false when there is none.
@@ -157,6 +174,7 @@ class Engine : Pinned {
   std::vector<Settler*> settlers_;
   std::vector<const Watch*> watches_;
   Gate* gate_ = nullptr;
+  Background* background_ = nullptr;
   Observer* observer_ = nullptr;
   const std::function<bool()>* wants_stop_ = nullptr;
   Digest digest_;

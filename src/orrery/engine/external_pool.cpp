@@ -6,20 +6,13 @@
 #include "orrery/base/check.hpp"
 
 namespace orrery::engine {
-namespace {
-
-/// Gives the slot a state of the host's choosing, and wakes the program if it sleeps.
-void set_state(Slot& slot, SlotState next) {
-  const auto old =
-      SlotState{slot.state.exchange(static_cast<std::uint32_t>(next), std::memory_order_acq_rel)};
-  if (old == SlotState::kAsleep) futex_wake(slot.state);
-}
-
-}  // namespace
-
-ExternalPool::ExternalPool(std::uint32_t slots, std::uint32_t concurrency)
-    : region_{ExternalRegion::create(slots)}, free_places_{concurrency}, is_dropped_(slots, false) {
+ExternalPool::ExternalPool(std::uint32_t slots, std::uint32_t concurrency, bool is_passing_on)
+    : region_{ExternalRegion::create(slots)},
+      is_passing_on_{is_passing_on},
+      free_places_{concurrency},
+      is_dropped_(slots, false) {
   ORRERY_CHECK(concurrency > 0, "nobody outside could ever run");
+  if (is_passing_on) region_.pass_places_on(concurrency);
 }
 
 void ExternalPool::resume(std::uint32_t slot, Time now, Time bound, std::int64_t answer) {
@@ -29,11 +22,16 @@ void ExternalPool::resume(std::uint32_t slot, Time now, Time bound, std::int64_t
   // It runs, however far in the future it may ask: kTimeMax would say that nobody does.
   running_.push_back({slot, std::min(bound, kTimeMax - Duration{1})});
   earliest_ = std::min(earliest_, running_.back().bound);
-  next_.push_back(slot);
+  if (is_passing_on_) {
+    region_.queue(slot);
+  } else {
+    next_.push_back(slot);
+  }
   fill_places();
 }
 
 void ExternalPool::fill_places() {
+  if (is_passing_on_) return region_.fill_places();
   for (; free_places_ > 0 && !next_.empty(); --free_places_) {
     set_state(region_.slot(next_.front()), SlotState::kRunning);
     next_.pop_front();
@@ -58,6 +56,7 @@ void ExternalPool::remove(std::uint32_t slot) {
 }
 
 void ExternalPool::drop(std::uint32_t slot) {
+  ORRERY_CHECK(!is_passing_on_, "a program that is gone cannot pass its place on");
   is_dropped_[slot] = true;
   if (std::ranges::find(running_, slot, &Running::slot) == running_.end()) return;
   remove(slot);

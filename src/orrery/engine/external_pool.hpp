@@ -20,8 +20,9 @@ class ExternalPool : Pinned {
     Call call;
   };
 
-  /// At most `concurrency` > 0 programs run at once.
-  ExternalPool(std::uint32_t slots, std::uint32_t concurrency);
+  /// At most `concurrency` > 0 programs run at once. When nobody is ever dropped, they may pass their places on
+  /// among themselves, which saves switches.
+  ExternalPool(std::uint32_t slots, std::uint32_t concurrency, bool is_passing_on);
   [[nodiscard]] ExternalRegion& region() { return region_; }
 
   /// The program in `slot` goes on at `now` with `answer`, and can ask for nothing before `bound`. It is let go
@@ -46,7 +47,8 @@ class ExternalPool : Pinned {
   void remove(std::uint32_t slot);
 
   ExternalRegion region_;
-  std::uint32_t free_places_;
+  bool is_passing_on_;
+  std::uint32_t free_places_;  // Unless they are passed on, as is the queue.
   std::vector<Running> running_;
   std::deque<std::uint32_t> next_;  // Resumed, but no place yet.
   std::vector<std::uint32_t> posted_;

@@ -38,16 +38,16 @@ void ExternalPort::advance(Duration duration) {
   clock_ = saturating_add(clock_, duration);
 }
 
-std::int64_t ExternalPort::call(const Call& call) {
+std::int64_t ExternalPort::call(const Call& call, bool is_urgent) {
   if (slot_.load() == SlotState::kRunning) slot_.call = call;
-  hand_over(SlotState::kWaiting);
+  hand_over(SlotState::kWaiting, is_urgent);
   wait();
   return slot_.answer;
 }
 
-void ExternalPort::finish() { hand_over(SlotState::kFinished); }
+void ExternalPort::finish() { hand_over(SlotState::kFinished, true); }
 
-void ExternalPort::hand_over(SlotState next) {
+void ExternalPort::hand_over(SlotState next, bool is_urgent) {
   // A child that the program forked (a data loader, say) shares this memory but is not the process we host.
   if (generation() != owner_) {
     throw std::logic_error{"a port is used by a process that it does not belong to"};
@@ -56,7 +56,7 @@ void ExternalPort::hand_over(SlotState next) {
   if (state == SlotState::kRunning) {
     slot_.clock = count_ps(clock_);
     if (slot_.exchange(state, next)) {
-      region_.post(index_);
+      region_.post(index_, is_urgent);
       return;
     }
   }

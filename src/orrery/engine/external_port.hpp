@@ -33,13 +33,14 @@ class ExternalPort {
   [[nodiscard]] Time clock() const { return clock_; }
   /// `duration` >= 0.
   void advance(Duration duration);
-  std::int64_t call(const Call& call);
+  /// An urgent one is seen at once, though others may have to compute before it can be answered.
+  std::int64_t call(const Call& call, bool is_urgent = false);
   /// The process ends at its clock. The last thing done with a port.
   void finish();
 
  private:
   /// Hands the slot to the host.
-  void hand_over(SlotState next);
+  void hand_over(SlotState next, bool is_urgent);
   /// Sleeps until the host hands it back.
   void wait();
 

@@ -14,7 +14,7 @@
 namespace orrery::engine {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x54524F5059524F01ULL;  // Also the version of the layout.
+constexpr std::uint64_t kMagic = 0x54524F5059524F02ULL;  // Also the version of the layout.
 constexpr std::uint32_t kMostSlots = 1U << 20;
 constexpr std::size_t kBits = 64;
 
@@ -24,6 +24,10 @@ constexpr std::size_t posted_words(std::uint32_t slots) {
   constexpr std::size_t kPerLine = kCacheLine / sizeof(std::uint64_t);
   const std::size_t words = (slots + kBits - 1) / kBits;
   return (words + kPerLine - 1) / kPerLine * kPerLine;
+}
+
+constexpr std::size_t queue_bytes(std::uint32_t slots) {
+  return (slots * sizeof(std::uint32_t) + kCacheLine - 1) / kCacheLine * kCacheLine;
 }
 
 [[noreturn]] void fail(int error, const char* what) {
@@ -38,15 +42,30 @@ void* map(int descriptor, std::size_t bytes) {
 
 }  // namespace
 
+void set_state(Slot& slot, SlotState next) {
+  SlotState state = slot.load();
+  while (state != SlotState::kClosed) {
+    const bool is_asleep = state == SlotState::kAsleep;
+    if (!slot.exchange(state, next)) continue;
+    if (is_asleep) futex_wake(slot.state);
+    return;
+  }
+}
+
 struct alignas(kCacheLine) ExternalRegion::Header {
   std::uint64_t magic = kMagic;
   std::uint32_t slots = 0;
   std::int32_t host = 0;  ///< Its process id.
   alignas(kCacheLine) FutexWord bell;
+  alignas(kCacheLine) std::atomic<std::uint64_t> head = 0;  ///< Of the queue: taken by whoever frees a place.
+  std::atomic<std::uint64_t> tail = 0;                      ///< Of the queue: the host's.
+  std::atomic<std::uint32_t> free_places = 0;
+  std::atomic<std::uint32_t> passes_on = 0;  ///< Whether posts take from the queue.
 
-  /// One bit per slot, in words; then the slots.
+  /// One bit per slot, in words; the queue; then the slots.
   [[nodiscard]] static std::size_t bytes(std::uint32_t slots) {
-    return sizeof(Header) + posted_words(slots) * sizeof(std::uint64_t) + slots * sizeof(Slot);
+    return sizeof(Header) + posted_words(slots) * sizeof(std::uint64_t) + queue_bytes(slots) +
+           slots * sizeof(Slot);
   }
 };
 
@@ -57,7 +76,9 @@ ExternalRegion::ExternalRegion(void* memory, std::size_t bytes, std::uint32_t sl
   std::byte* const words = base + sizeof(Header);
   header_ = reinterpret_cast<Header*>(base);
   posted_ = reinterpret_cast<std::atomic<std::uint64_t>*>(words);
-  slot_ = reinterpret_cast<Slot*>(words + posted_words(slots) * sizeof(std::uint64_t));
+  std::byte* const queue = words + posted_words(slots) * sizeof(std::uint64_t);
+  queue_ = reinterpret_cast<std::atomic<std::uint32_t>*>(queue);
+  slot_ = reinterpret_cast<Slot*>(queue + queue_bytes(slots));
 }
 
 ExternalRegion ExternalRegion::create(std::uint32_t slots) {
@@ -80,6 +101,7 @@ ExternalRegion ExternalRegion::create(std::uint32_t slots) {
   for (std::size_t i = 0; i < posted_words(slots); ++i) {
     new (&region.posted_[i]) std::atomic<std::uint64_t>{0};
   }
+  for (std::uint32_t i = 0; i < slots; ++i) new (&region.queue_[i]) std::atomic<std::uint32_t>{0};
   for (std::uint32_t i = 0; i < slots; ++i) new (&region.slot_[i]) Slot{};  // kWaiting, which is zero.
   return region;
 }
@@ -104,6 +126,7 @@ ExternalRegion::ExternalRegion(ExternalRegion&& other) noexcept
       descriptor_{std::exchange(other.descriptor_, -1)},
       header_{other.header_},
       posted_{other.posted_},
+      queue_{other.queue_},
       slot_{other.slot_} {}
 
 ExternalRegion::~ExternalRegion() {
@@ -111,9 +134,51 @@ ExternalRegion::~ExternalRegion() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-void ExternalRegion::post(std::uint32_t index) {
+void ExternalRegion::post(std::uint32_t index, bool is_urgent) {
   posted_[index / kBits].fetch_or(std::uint64_t{1} << (index % kBits), std::memory_order_acq_rel);
+  if (header_->passes_on.load(std::memory_order_relaxed) != 0) {
+    // The next one was resumed no later than now, so the clock stands still until it has asked as well: there is
+    // nothing for the host to do, and a detour through it would cost two more switches.
+    const bool is_passed_on = release_next();
+    if (!is_passed_on) header_->free_places.fetch_add(1, std::memory_order_acq_rel);
+    if (is_passed_on && !is_urgent) return;
+  }
   ring();
+}
+
+void ExternalRegion::pass_places_on(std::uint32_t places) {
+  header_->free_places.store(places, std::memory_order_relaxed);
+  header_->passes_on.store(1, std::memory_order_release);
+}
+
+void ExternalRegion::queue(std::uint32_t index) {
+  const std::uint64_t tail = header_->tail.load(std::memory_order_relaxed);
+  queue_[tail % slots_].store(index, std::memory_order_relaxed);
+  header_->tail.store(tail + 1, std::memory_order_release);
+}
+
+bool ExternalRegion::release_next() {
+  std::uint64_t head = header_->head.load(std::memory_order_acquire);
+  for (;;) {
+    if (head == header_->tail.load(std::memory_order_acquire)) return false;
+    // Nobody overwrites the entry before `head` moves: the ring has room for every slot.
+    const std::uint32_t index = queue_[head % slots_].load(std::memory_order_relaxed);
+    if (!header_->head.compare_exchange_weak(head, head + 1, std::memory_order_acq_rel)) continue;
+    if (index < slots_) set_state(slot_[index], SlotState::kRunning);
+    return true;
+  }
+}
+
+void ExternalRegion::fill_places() {
+  std::uint32_t places = header_->free_places.load(std::memory_order_acquire);
+  while (places > 0) {
+    if (!header_->free_places.compare_exchange_weak(places, places - 1, std::memory_order_acq_rel)) continue;
+    if (!release_next()) {
+      header_->free_places.fetch_add(1, std::memory_order_acq_rel);
+      return;
+    }
+    places = header_->free_places.load(std::memory_order_acquire);
+  }
 }
 
 void ExternalRegion::ring() {

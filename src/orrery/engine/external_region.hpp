@@ -41,6 +41,9 @@ struct alignas(kCacheLine) Slot {
   }
 };
 
+/// Gives the slot to the program, or closes it, and wakes the program if it sleeps.
+void set_state(Slot& slot, SlotState next);
+
 /// Movable, not copied. Failures of the system are std::system_error.
 class ExternalRegion {
  public:
@@ -56,12 +59,19 @@ class ExternalRegion {
   [[nodiscard]] std::uint32_t size() const { return slots_; }
   [[nodiscard]] Slot& slot(std::uint32_t index) const { return slot_[index]; }
 
-  /// A program's: the slot now holds a request, or its end.
-  void post(std::uint32_t index);
+  /// A program's: the slot now holds a request, or its end. Its place goes to the next in the queue; only when
+  /// nobody waits for one, or when it is urgent, does the host hear of it.
+  void post(std::uint32_t index, bool is_urgent);
   /// Anybody's, from any thread: makes the host look.
   void ring();
   /// The host's: sleeps until rung; may return early.
   void listen();
+  /// The host's: whether posts pass places on (else they are the host's to give). Before anybody runs.
+  void pass_places_on(std::uint32_t places);
+  /// The host's: the slot waits for a place. Each at most once.
+  void queue(std::uint32_t index);
+  /// The host's: gives free places to those that wait, in order.
+  void fill_places();
   /// The host's: appends the slots posted since it last looked, lowest first.
   void collect(std::vector<std::uint32_t>& posted);
   /// Whether the process that created the region still exists.
@@ -69,6 +79,8 @@ class ExternalRegion {
 
  private:
   struct Header;
+  /// Takes the next out of the queue and lets it go; false when nobody waits.
+  bool release_next();
   ExternalRegion(void* memory, std::size_t bytes, std::uint32_t slots, int descriptor);
 
   void* memory_ = nullptr;
@@ -77,6 +89,7 @@ class ExternalRegion {
   int descriptor_ = -1;
   Header* header_ = nullptr;
   std::atomic<std::uint64_t>* posted_ = nullptr;
+  std::atomic<std::uint32_t>* queue_ = nullptr;  // A ring of as many entries as there are slots.
   Slot* slot_ = nullptr;
 };
 

@@ -43,7 +43,8 @@ TEST(ProcessEquivalence, ThreadsLikeCoroutines) {
       SCOPED_TRACE(::testing::Message() << "seed " << seed << ", concurrency " << concurrency);
       const CarrierOptions options{.concurrency = concurrency,
                                    .disturb = seed % 3 == 0 ? 0 : seed * 8 + concurrency,
-                                   .pin = seed % 2 == 0};
+                                   .pin = seed % 2 == 0,
+                                   .may_drop = seed % 2 == 0};
       expect_same(expected, run_scenario(scenario, Carrier::kThreads, options));
     }
   }
@@ -57,7 +58,8 @@ TEST(ProcessEquivalence, ForkedProcessesLikeCoroutines) {
       SCOPED_TRACE(::testing::Message() << "seed " << seed << ", concurrency " << concurrency);
       const CarrierOptions options{.concurrency = concurrency,
                                    .disturb = seed % 3 == 0 ? 0 : seed * 8 + concurrency,
-                                   .pin = seed % 2 == 0};
+                                   .pin = seed % 2 == 0,
+                                   .may_drop = seed % 2 == 0};
       expect_same(expected, run_scenario(scenario, Carrier::kProcesses, options));
     }
   }

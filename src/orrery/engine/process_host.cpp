@@ -11,7 +11,7 @@ ProcessHost::ProcessHost(Engine& engine, Service& service, const HostOptions& op
     : engine_{engine}, service_{service} {
   engine.add_watch(*this);
   if (options.externals == 0) return;
-  pool_ = std::make_unique<ExternalPool>(options.externals, options.concurrency);
+  pool_ = std::make_unique<ExternalPool>(options.externals, options.concurrency, !options.may_drop);
   engine.set_gate(this);
 }
 

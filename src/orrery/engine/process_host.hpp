@@ -23,6 +23,7 @@ namespace orrery::engine {
 struct HostOptions {
   std::uint32_t externals = 0;    ///< Most processes that run outside the engine's thread.
   std::uint32_t concurrency = 1;  ///< How many of them run at once. No result depends on it.
+  bool may_drop = false;          ///< Whether drop() may be called; costs each of them a switch per call.
 };
 
 struct ProcessOptions {

@@ -142,7 +142,10 @@ Outcome run_scenario(const Scenario& scenario, Carrier carrier, const CarrierOpt
   {
     const auto externals =
         carrier == Carrier::kCoroutines ? 0 : static_cast<std::uint32_t>(scenario.processes.size());
-    MessageService service{engine, scenario, {.externals = externals, .concurrency = options.concurrency}};
+    MessageService service{
+        engine,
+        scenario,
+        {.externals = externals, .concurrency = options.concurrency, .may_drop = options.may_drop}};
     try {
       run(service.host(), scenario, logs, carrier, options);
     } catch (const std::exception& error) {

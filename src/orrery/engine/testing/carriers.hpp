@@ -15,6 +15,7 @@ struct CarrierOptions {
   std::uint32_t concurrency = 1;
   std::uint64_t disturb = 0;  ///< Seed of random sleeps and yields of the programs; 0: none.
   bool pin = false;           ///< Program i stays on core i.
+  bool may_drop = false;      ///< Places are the host's to give.
   std::uint64_t rounds_per_instant = 1U << 20;
 };
 

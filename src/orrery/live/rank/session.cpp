@@ -197,7 +197,7 @@ std::int64_t Session::request(Request request, std::int64_t argument) {
   call.arguments = {oldest_post_, static_cast<std::int64_t>(segments_), argument};
   oldest_post_ = 0;
   newest_post_ = nullptr;
-  const std::int64_t answer = port_.call(call);
+  const std::int64_t answer = port_.call(call, request == Request::kExit || request == Request::kAbort);
   publish();
   return answer;
 }
