@@ -28,7 +28,8 @@ void append_microseconds(std::string& text, Duration time) {
 
 std::int64_t viewer_nanoseconds(Duration time) {
   // The viewer's own arithmetic, step by step: whole part plus fraction, times 1000, to the nearest.
-  const double whole = static_cast<double>(count_ps(time) / kPerMicrosecond);
+  const std::int64_t microseconds = count_ps(time) / kPerMicrosecond;
+  const auto whole = static_cast<double>(microseconds);
   const double fraction = static_cast<double>(count_ps(time) % kPerMicrosecond) / kPerMicrosecond;
   return std::llround((whole + fraction) * 1000.0);
 }

@@ -100,7 +100,7 @@ DeviceSpec Catalog::device(const std::string& name, const config::Cursor& at) co
   DeviceFields fields;
   read_over(config::Cursor{document}, fields);
   fields.name = name;
-  return fields;
+  return static_cast<DeviceSpec&>(fields);  // What it was read with stays behind.
 }
 
 }  // namespace orrery::topology

@@ -30,7 +30,7 @@ DeviceSpec DeviceTable::get(const std::string& name, const config::Cursor& at, i
   fields.name = name;
   if (entry.has("base")) static_cast<DeviceSpec&>(fields) = based_on(entry.at("base"));
   read_over(entry, fields);
-  return fields;
+  return static_cast<DeviceSpec&>(fields);  // What it was read with stays behind.
 }
 
 std::uint32_t DeviceTable::index_of(const std::string& name, const config::Cursor& at,

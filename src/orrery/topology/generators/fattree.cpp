@@ -88,8 +88,9 @@ Draft build(const FatTreeSpec& spec, const config::Cursor& at) {
   const Shape shape = shape_of(spec, at);
   const std::int64_t edge_count = div_ceil(shape.hosts, shape.down);
   const std::int64_t pods = div_ceil(edge_count, shape.edges_per_pod);
-  const auto switches = static_cast<double>(edge_count + pods * shape.up + shape.up * spec.k / 2);
-  const auto cables = static_cast<double>(edge_count * shape.up + pods * shape.up * spec.k / 2);
+  const std::int64_t half = spec.k / 2;
+  const auto switches = static_cast<double>(edge_count + pods * shape.up + shape.up * half);
+  const auto cables = static_cast<double>(edge_count * shape.up + pods * shape.up * half);
   expect_size(at, static_cast<double>(shape.hosts * spec.nodes()) + switches,
               static_cast<double>(shape.hosts * spec.nodes()) + cables);
 

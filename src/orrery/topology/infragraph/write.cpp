@@ -183,9 +183,8 @@ class Writer {
       const auto end = [&](const PlannedEnd& at, std::uint32_t instance_step, std::uint32_t index_step) {
         const PlannedGroup& group = plan_.groups[at.group];
         const PlannedDevice& owner = device != nullptr ? *device : plan_.devices[group.device];
-        const std::string component =
-            fmt::format("component: \"{}\"",
-                        sliced(owner.components[at.component].name, at.index, index_step, run.count));
+        std::string component = fmt::format("component: \"{}\"", sliced(owner.components[at.component].name,
+                                                                        at.index, index_step, run.count));
         if (device != nullptr) return component;
         return fmt::format("instance: \"{}\", {}", sliced(group.name, at.instance, instance_step, run.count),
                            component);
