@@ -18,3 +18,7 @@ find_library(YAML_LIBRARY NAMES libyaml.a yaml REQUIRED)
 add_library(orrery_yaml INTERFACE)
 target_include_directories(orrery_yaml SYSTEM INTERFACE ${YAML_INCLUDE_DIR})
 target_link_libraries(orrery_yaml INTERFACE ${YAML_LIBRARY})
+
+find_path(PROTOZERO_INCLUDE_DIR protozero/pbf_reader.hpp REQUIRED)
+add_library(orrery_protozero INTERFACE)
+target_include_directories(orrery_protozero SYSTEM INTERFACE ${PROTOZERO_INCLUDE_DIR})

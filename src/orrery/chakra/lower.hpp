@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Nodes of a trace to operations and back. docs/traces.md has the table.
+#include <optional>
+#include <string_view>
+
+#include "orrery/chakra/node.hpp"
+#include "orrery/chakra/node_source.hpp"
+#include "orrery/workload/op.hpp"
+
+namespace orrery::chakra {
+
+/// Attributes that we add to those of Chakra where it has none.
+inline constexpr std::string_view kDurationAttribute = "duration_ps";  ///< Instead of duration_micros.
+inline constexpr std::string_view kRootAttribute = "root";             ///< Of a rooted collective.
+inline constexpr std::string_view kSizesAttribute = "comm_sizes";      ///< Of an uneven collective.
+
+/// `node`, just read from `from`, as an operation of `rank` (when that is known). InputError that names file, place,
+/// node and attribute when one is missing or makes no sense.
+void lower(const Node& node, const NodeSource& from, std::optional<workload::Rank> rank, workload::Op& op);
+
+/// The operation as a node that lower() turns into the same again. `rank` is whose it is.
+[[nodiscard]] Node to_node(const workload::Op& op, workload::Rank rank);
+
+/// Chakra's number of a collective.
+[[nodiscard]] std::int64_t comm_type_of(const workload::Op& op);
+
+}  // namespace orrery::chakra
