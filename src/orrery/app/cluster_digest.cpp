@@ -38,6 +38,9 @@ class Hasher {
     number(count_ps(device.send_overhead));
     number(count_ps(device.receive_overhead));
     number(device.reduce_bandwidth.bits_per_second());
+    if (device.remote_bandwidth == Bandwidth{}) return;  // As before there was remote memory.
+    number(device.remote_bandwidth.bits_per_second());
+    number(count_ps(device.remote_latency));
   }
   void event(const topology::LinkEvent& event) {
     number(count_ps(event.at));

@@ -50,6 +50,19 @@ struct LinkState {
 struct LinkCounters {
   std::uint64_t messages = 0;
   Bytes bytes;
+  // Of models that know packets; 0 elsewhere.
+  std::uint64_t packets = 0;
+  std::uint64_t drops = 0;   ///< Packets lost at the queue in front of it.
+  std::uint64_t marks = 0;   ///< Packets marked there (ECN).
+  std::uint64_t pauses = 0;  ///< Times the far end made it pause.
+  Bytes longest_queue;       ///< Most that waited in front of it.
+};
+
+/// What the time of a message may depend on besides the message.
+enum class Dependence : std::uint8_t {
+  kOnStream,   ///< Earlier messages of its stream that are under way.
+  kOnTraffic,  ///< Whatever is under way.
+  kOnHistory,  ///< Anything that ever was: random numbers, states that outlast the messages.
 };
 
 class NetworkModel : Pinned {
@@ -63,6 +76,8 @@ class NetworkModel : Pinned {
   virtual void send(const Message& message) = 0;
   /// A link changed at the engine's current time; messages under way feel it from now on.
   virtual void change_link(topology::LinkId link, const LinkState& state) = 0;
+  /// While links do not change. Whoever knows that nothing has changed need not simulate again.
+  [[nodiscard]] virtual Dependence dependence() const { return Dependence::kOnHistory; }
   /// Bytes and messages that crossed each link so far.
   [[nodiscard]] virtual std::vector<LinkCounters> link_counters() const = 0;
   /// Free text for the result's notes, e.g. the bound of an approximation; empty when exact.

@@ -21,6 +21,8 @@ struct DeviceSpec {
   Duration send_overhead{};     ///< CPU time per message sent (LogGP o_s).
   Duration receive_overhead{};  ///< CPU time per message received (LogGP o_r).
   Bandwidth reduce_bandwidth;   ///< Bytes reduced per second; 0 = free.
+  Bandwidth remote_bandwidth;   ///< Of memory outside the device that a trace loads from and stores to.
+  Duration remote_latency{};    ///< Of one such load or store.
 };
 
 /// One change of a link. `bandwidth` or `latency` absent = unchanged; `up` false = no bytes pass.

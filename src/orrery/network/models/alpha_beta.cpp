@@ -57,6 +57,7 @@ class AlphaBeta final : public NetworkModel, engine::Handler, engine::Watch {
   void change_link(topology::LinkId link, const LinkState& state) override {
     paths_.change_link(link, state);
   }
+  [[nodiscard]] Dependence dependence() const override { return Dependence::kOnStream; }
   [[nodiscard]] std::vector<LinkCounters> link_counters() const override { return paths_.counters(); }
 
  private:

@@ -90,6 +90,10 @@ class Flow final : public NetworkModel, engine::Handler, engine::Settler, engine
     if (sharing_.is_dirty()) engine_.ask_to_settle(*this);
   }
 
+  [[nodiscard]] Dependence dependence() const override {
+    // A delayed solve may be pending when the last transfer is through.
+    return spec_.resolve_delay == Duration{} ? Dependence::kOnTraffic : Dependence::kOnHistory;
+  }
   [[nodiscard]] std::vector<LinkCounters> link_counters() const override { return paths_.counters(); }
 
   [[nodiscard]] std::vector<std::string> notes() const override {
