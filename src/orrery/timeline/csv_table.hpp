@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "orrery/base/byte_sink.hpp"
 #include "orrery/base/pinned.hpp"
-#include "orrery/timeline/byte_sink.hpp"
 #include "orrery/timeline/manifest.hpp"
 
 namespace orrery::timeline {

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "orrery/base/byte_sink.hpp"
 #include "orrery/base/text.hpp"
 #include "orrery/timeline/arrows.hpp"
-#include "orrery/timeline/byte_sink.hpp"
 #include "orrery/timeline/layout.hpp"
 #include "orrery/timeline/viewer_time.hpp"
 

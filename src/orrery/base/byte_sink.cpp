@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "orrery/timeline/byte_sink.hpp"
+#include "orrery/base/byte_sink.hpp"
 
 #include <zlib.h>
 
@@ -8,7 +8,7 @@
 #include "orrery/base/check.hpp"
 #include "orrery/base/output_file.hpp"
 
-namespace orrery::timeline {
+namespace orrery {
 namespace {
 
 class PlainSink final : public ByteSink {
@@ -74,4 +74,4 @@ std::unique_ptr<ByteSink> open_sink(const std::string& path) {
   return std::make_unique<PlainSink>(path);
 }
 
-}  // namespace orrery::timeline
+}  // namespace orrery

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace orrery::timeline {
+namespace orrery {
 
 class ByteSink {
  public:
@@ -19,4 +19,4 @@ class ByteSink {
 /// neither a time nor a file name, so equal data gives equal files.
 [[nodiscard]] std::unique_ptr<ByteSink> open_sink(const std::string& path);
 
-}  // namespace orrery::timeline
+}  // namespace orrery
