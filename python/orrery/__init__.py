@@ -17,6 +17,15 @@ from orrery._core import Bug, InputError, SimulationError, commit, version  # no
 from orrery._describe import clusters, describe  # noqa: E402
 from orrery._run import run  # noqa: E402
 
+
+
+def load_ipython_extension(shell) -> None:
+    """`%load_ext orrery` in a notebook: adds the cell magic %%orrery."""
+    from orrery._notebook import register
+
+    register(shell)
+
+
 __version__ = version()
 __all__ = [
     "Bug",

@@ -122,10 +122,10 @@ if rank < 2:
 )
 failure(
     "message size",
-    "x = torch.ones(256 + rank)\nif rank == 0: dist.send(x, 1)\nif rank == 1: dist.recv(x, 0)\n",
-    "a message and its receive disagree on the size",
+    "x = torch.ones(256 - rank)\nif rank == 0: dist.send(x, 1)\nif rank == 1: dist.recv(x, 0)\n",
+    "a message does not fit into what is to receive it",
     r"rank 0: send to rank 1, tag 0, in the default group: 1KiB float32, at prog\.py:6",
-    r"rank 1: recv from rank 0, tag 0, in the default group: 1028B float32, at prog\.py:7",
+    r"rank 1: recv from rank 0, tag 0, in the default group: 1020B float32, at prog\.py:7",
 )
 failure(
     "polls for ever",

@@ -77,9 +77,7 @@ void run(Arguments& arguments) {
   options.workers = read_integer("--workers", arguments.workers);
   options.budget = read_integer("--budget", arguments.budget);
   options.queue = read_queue(arguments.queue);
-  const std::int64_t seed = read_integer("--seed", arguments.seed);
-  if (seed < 0) throw InputError{"--seed: '" + arguments.seed + "': expected a whole number from 0"};
-  options.seed = static_cast<std::uint64_t>(seed);
+  options.seed = read_seed(arguments.seed);
   if (!arguments.sizes_file.empty()) options.uneven = read_sizes_file(arguments.sizes_file);
   for (const std::string& path : {arguments.csv, arguments.output}) {
     if (!path.empty()) app::check_output(path);

@@ -17,6 +17,8 @@ namespace {
 struct Arguments {
   app::LiveOptions options;
   std::string ranks;
+  std::string jobs = "1";  // Numbers are read by us, for one kind of message.
+  std::string seed = "0";
   bool is_json = false;
   bool is_quiet = false;
 };
@@ -45,6 +47,8 @@ std::string variable(const char* name) {
 void run(Arguments& arguments, Session& session) {
   app::LiveOptions& options = arguments.options;
   if (!arguments.ranks.empty()) options.launch.ranks = read_integer("--ranks", arguments.ranks);
+  options.jobs = read_integer("--jobs", arguments.jobs);
+  options.seed = read_seed(arguments.seed);
   set_live_defaults(options, session);
   options.output_to_stderr = arguments.is_json;
   RunProgress progress{arguments.is_quiet};
@@ -94,7 +98,7 @@ void add_run(CLI::App& root, Session& session) {
       ->add_option("--compute", options.compute,
                    "What computing costs: measured, fixed:TIME, fixed:TIME/op, ledger:FOLDER")
       ->capture_default_str();
-  command->add_option("--jobs", options.jobs, "Ranks that compute at the same time, each on its core")
+  command->add_option("--jobs", arguments->jobs, "Ranks that compute at the same time, each on its core")
       ->capture_default_str();
   command->add_option(
       "--warmup", options.warmup,
@@ -102,7 +106,7 @@ void add_run(CLI::App& root, Session& session) {
   command->add_option("--faults", options.faults, "File of what goes wrong, and when");
   command->add_option("--out", options.output,
                       "Folder for result.json, events, ledger and timeline; must not exist");
-  command->add_option("--seed", options.seed, "Of everything random in the models")->capture_default_str();
+  command->add_option("--seed", arguments->seed, "Of everything random in the models")->capture_default_str();
   command->add_flag("--fresh", options.launch.is_fresh,
                     "Start each rank as a new interpreter instead of forking one");
   command->add_flag("--tag-output", options.tags_output, "Put [rank] before each line that a rank prints");

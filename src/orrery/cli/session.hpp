@@ -29,4 +29,7 @@ void add_completion(CLI::App& root, Session& session);
 /// `text` as a whole number; InputError names `option`.
 [[nodiscard]] std::int64_t read_integer(const std::string& option, const std::string& text);
 
+/// The value of --seed.
+[[nodiscard]] std::uint64_t read_seed(const std::string& text);
+
 }  // namespace orrery::cli

@@ -18,6 +18,15 @@ def case_ring(rank, size):
     expect(received, torch.full((3,), float((rank - 1) % size)))
 
 
+def case_a_short_message_fills_the_beginning(rank, size):
+    if rank == 0:
+        dist.send(torch.arange(3.0), 1)
+    elif rank == 1:
+        received = torch.full((5,), -1.0)
+        dist.recv(received, 0)
+        expect(received, torch.tensor([0.0, 1.0, 2.0, -1.0, -1.0]))
+
+
 def case_async_in_any_order(rank, size):
     received = torch.empty(3)
     works = [dist.irecv(received, (rank - 1) % size), dist.isend(torch.full((3,), float(rank)), (rank + 1) % size)]

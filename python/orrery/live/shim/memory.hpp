@@ -49,6 +49,15 @@ inline void copy_out(const at::Tensor& tensor, const void* flat) {
   tensor.copy_(view_as(tensor, const_cast<void*>(flat)));
 }
 
+/// A message shorter than the tensor fills its beginning, as gloo has it.
+inline void copy_out_front(const at::Tensor& tensor, const void* flat, std::int64_t bytes) {
+  if (bytes == bytes_of(tensor)) return copy_out(tensor, flat);
+  const at::AutoDispatchBelowADInplaceOrView guard;
+  const at::Tensor whole = tensor.contiguous();
+  std::memcpy(whole.mutable_data_ptr(), flat, static_cast<std::size_t>(bytes));
+  if (!whole.is_same(tensor)) tensor.copy_(whole);
+}
+
 /// The flat form of a tensor, to be written in pieces: its own memory, or a buffer that finish() copies back.
 class Target {
  public:

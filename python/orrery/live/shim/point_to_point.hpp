@@ -22,10 +22,10 @@ inline WorkPointer Backend::receive(Tensors& tensors, int source, int tag) {
   checks.require(tag >= 0, "Tag must be nonnegative");
   const auto take = [tensor](const orrery_op& op) {
     orrery_op* sender = orrery_sender_op(&op);
-    TORCH_CHECK_WITH(DistBackendError, sender->payload_bytes == bytes_of(tensor),
+    TORCH_CHECK_WITH(DistBackendError, sender->payload_bytes <= bytes_of(tensor),
                      "recv: the message of member ", op.source, " has ", sender->payload_bytes,
                      " bytes, the tensor ", bytes_of(tensor));
-    copy_out(tensor, orrery_op_payload(sender));
+    copy_out_front(tensor, orrery_op_payload(sender), sender->payload_bytes);
   };
   return post({.kind = ORRERY_RECEIVE,
                .name = "recv",
