@@ -20,6 +20,11 @@ inline std::vector<std::string> networks_and_variants() {
   std::vector<std::string> all = networks();
   all.emplace_back("flow:resolve_delay=1us");
   all.emplace_back("flow:overhead=2us");
+  for (const char* settings :
+       {"trains=false", "forwarding=cut_through", "loss=pfc,pause_at=64KiB,resume_at=32KiB",
+        "loss=credit,buffer=64KiB", "control=window", "control=dcqcn", "control=credit"}) {
+    all.emplace_back(std::string{"packet:"} + settings);
+  }
   return all;
 }
 

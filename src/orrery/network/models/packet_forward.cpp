@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// A packet at a port, and the turns that the messages of a host take at their first link.
+#include <algorithm>
+
+#include "orrery/network/models/packet_net.hpp"
+
+namespace orrery::network {
+
+using namespace detail;
+
+std::int64_t PacketNet::send_time(std::uint32_t link, std::uint32_t bytes) const {
+  if (bytes == full_bytes_) return ports_[link].full_time;
+  constexpr std::uint64_t kBitPicoseconds = 8'000'000'000'000;  // Times 2^18 bytes is still below 2^64.
+  const std::uint64_t bits = more_[link].bits_per_second;
+  return static_cast<std::int64_t>((bytes * kBitPicoseconds + bits - 1) / bits);
+}
+
+/// From the start of sending until the node behind the port may send on, without the latency. A faster link must not
+/// run out of bytes, so there the packet begins late enough to end when it is all there.
+std::int64_t PacketNet::head_start(const Port& port, std::uint32_t next, std::uint32_t bytes,
+                                   std::int64_t time) const {
+  if (!port.is_cut) return time;
+  return std::max(std::min(port.head_time, time), time - send_time(next, bytes));
+}
+
+bool PacketNet::run_events(std::uint64_t most) {
+  for (std::uint64_t done = 0; done < most; ++done) {
+    const Event* first = queue_->peek_before(limit_);
+    if (first == nullptr) return true;
+    const Event event = *first;
+    queue_->pop();
+    if (event.key >> kKindShift == 0 && (event.info & kAtTarget) == 0 && !is_blocking_) [[likely]] {
+      arrive(event);
+    } else {
+      handle(event);
+    }
+  }
+  return false;
+}
+
+void PacketNet::handle(const Event& event) {
+  const std::uint32_t who = who_of(event.key);
+  switch (kind_of(event.key)) {
+    case PacketKind::kPacket:
+      if ((event.info & kAtTarget) != 0) return at_target(event);
+      return is_blocking_ ? arrive_blocking(event) : arrive(event);
+    case PacketKind::kNews:
+      return on_news(event);
+    case PacketKind::kFlow:
+      return on_flow(who, number_of(event.key), event.info, event.time);
+    case PacketKind::kPort:
+      return on_port(who, event.time);
+    case PacketKind::kBegin:
+      if (messages_[who].generation == event.pos) start_sending(who, event.time);
+      return;
+    case PacketKind::kTimer:
+      return on_timer(event);
+    case PacketKind::kSender:
+      return on_sender(who, event.time);
+  }
+}
+
+void PacketNet::arrive(const Event& event) {
+  const std::uint32_t hop = pool_[event.pos];
+  const std::uint32_t link = hop & ~kLastHop;
+  Port& port = ports_[link];
+  if (port.is_down) [[unlikely]] {
+    more_[link].waiting.push_back(event);
+    return;
+  }
+  const std::uint32_t bytes = event.info & kBytesMask;
+  const std::int64_t time = send_time(link, bytes);
+  const std::int64_t start = std::max(event.time, port.free);
+  Event sent = event;
+  if (const std::int64_t wait = start - event.time; wait > 0) {
+    if (wait + time > more_[link].drop_wait) [[unlikely]] {
+      return drop(event, link);
+    }
+    if (wait > more_[link].mark_from && is_marked(link, wait)) sent.info |= kMarked;
+    port.worst_wait = std::max(port.worst_wait, wait);
+    if (engine_.observer() != nullptr) [[unlikely]] {
+      observe_queue(link, event.time, wait);
+    }
+  }
+  port.free = start + time;
+  ++port.packets;
+  port.bytes += bytes;
+  ++hops_;
+  pass_on(sent, hop, port, start, time);
+}
+
+void PacketNet::pass_on(const Event& event, std::uint32_t hop, const Port& port, std::int64_t start,
+                        std::int64_t time) {
+  Event next = event;
+  next.info &= ~kLocal;
+  if ((hop & kLastHop) != 0) {
+    // In order and whole, only the last packet says something.
+    if (!counts_packets_ && (event.info & kFinal) == 0) return;
+    next.time = start + time + port.latency;
+    next.info |= kAtTarget;
+  } else {
+    ++next.pos;
+    const std::uint32_t bytes = event.info & kBytesMask;
+    next.time = start + port.latency +
+                (port.is_cut ? head_start(port, pool_[next.pos] & ~kLastHop, bytes, time) : time);
+  }
+  queue_->push(next);
+}
+
+void PacketNet::join_turns(std::uint32_t id, std::int64_t now) {
+  Live& live = messages_[id];
+  const std::uint32_t link = pool_[live.first] & ~kLastHop;
+  Sender& sender = senders_[link];
+  live.state = MessageState::kTurn;
+  live.turn_next = kNobody;
+  if (sender.head == kNobody) {
+    sender.head = id;
+  } else {
+    messages_[sender.tail].turn_next = id;
+  }
+  sender.tail = id;
+  wake_sender(link, std::max(now, ports_[link].free));
+}
+
+void PacketNet::wake_sender(std::uint32_t link, std::int64_t at) {
+  Sender& sender = senders_[link];
+  if (sender.wake <= at) return;  // It looks again then anyway.
+  sender.wake = at;
+  queue_->push({at, pack_key(PacketKind::kSender, link), 0, 0});
+}
+
+void PacketNet::leave_turns(Sender& sender) {
+  sender.head = messages_[sender.head].turn_next;
+  if (sender.head == kNobody) sender.tail = kNobody;
+}
+
+/// The message whose turn it is; nobody when all are held back, `ready` then says until when at least.
+std::uint32_t PacketNet::take_turn(Sender& sender, std::int64_t now, std::int64_t& ready) {
+  ready = kNoTime;
+  std::uint32_t first_late = kNobody;
+  while (sender.head != kNobody && sender.head != first_late) {
+    const std::uint32_t id = sender.head;
+    leave_turns(sender);
+    if (control_ == Control::kNone) return id;
+    std::int64_t later = kNoTime;
+    if (may_send(id, now, later)) return id;
+    if (later == kNoTime) {
+      messages_[id].state = MessageState::kHeld;
+      continue;
+    }
+    ready = std::min(ready, later);
+    if (first_late == kNobody) first_late = id;
+    messages_[id].turn_next = kNobody;
+    if (sender.head == kNobody) {
+      sender.head = id;
+    } else {
+      messages_[sender.tail].turn_next = id;
+    }
+    sender.tail = id;
+  }
+  return kNobody;
+}
+
+void PacketNet::on_sender(std::uint32_t link, std::int64_t now) {
+  Sender& sender = senders_[link];
+  if (sender.wake != now) return;  // It was woken earlier.
+  sender.wake = kNoTime;
+  if (is_blocking_) return try_send(link, now);
+  const Port& port = ports_[link];
+  if (port.is_down) return;  // Woken when it comes up.
+  if (port.free > now) return wake_sender(link, port.free);
+  std::int64_t ready = kNoTime;
+  const std::uint32_t id = take_turn(sender, now, ready);
+  if (id != kNobody) {
+    arrive(next_packet(id, now));
+    after_packet(id, link, now);
+    ready = port.free;
+  }
+  if (sender.head != kNobody && ready != kNoTime) wake_sender(link, ready);
+}
+
+PacketNet::Event PacketNet::next_packet(std::uint32_t id, std::int64_t now) {
+  Live& live = messages_[id];
+  std::uint32_t number = 0;
+  if (live.lost.empty()) {
+    number = live.next++;
+  } else {
+    number = live.lost.back();
+    live.lost.pop_back();
+    ++resent_;
+  }
+  const bool is_last = number + 1 == live.packets;
+  const std::uint32_t bytes = is_last ? live.last_bytes : full_bytes_;
+  std::uint32_t pos = live.first;
+  if (counts_packets_) {
+    ++live.flying;
+    ++live.in_network;
+    if (control_ == Control::kCredit) --live.window;
+    if (control_ == Control::kDcqcn) {
+      PacketRate& rate = rates_[id];
+      rate.ready = rate.current >= rate.line ? now : now + count_ps(ceil_unchecked(bytes / rate.current));
+    }
+    if (is_spraying_) {
+      const std::vector<std::uint32_t>& ways = sprays(live.route);
+      if (ways.size() > 1) pos = ways[spray_draw(id, number) % ways.size()];
+    }
+  }
+  return {now, pack_key(PacketKind::kPacket, id, number), pos, bytes | kLocal | (is_last ? kFinal : 0)};
+}
+
+void PacketNet::after_packet(std::uint32_t id, std::uint32_t link, std::int64_t now) {
+  Live& live = messages_[id];
+  if (live.next < live.packets || !live.lost.empty()) {
+    Sender& sender = senders_[link];
+    live.turn_next = kNobody;
+    if (sender.head == kNobody) {
+      sender.head = id;
+    } else {
+      messages_[sender.tail].turn_next = id;
+    }
+    sender.tail = id;
+    return;
+  }
+  live.state = MessageState::kSent;
+  if (live.is_injected) return;
+  live.is_injected = true;
+  if (live.behind != kNobody && messages_[live.behind].state == MessageState::kQueued) {
+    start_sending(live.behind, now);
+  }
+}
+
+std::uint64_t PacketNet::spray_draw(std::uint32_t id, std::uint32_t number) const {
+  std::uint64_t word = (seed_ + 1) * 0x9E3779B97F4A7C15ULL ^ messages_[id].cookie ^
+                       std::uint64_t{messages_[id].route.value()} << 20;
+  word = (word ^ (word >> 31)) * 0xD6E8FEB86659FD93ULL + number;
+  word = (word ^ (word >> 29)) * 0xBF58476D1CE4E5B9ULL;
+  return word ^ (word >> 32);
+}
+
+void PacketNet::observe_queue(std::uint32_t link, std::int64_t now, std::int64_t wait) {
+  constexpr std::int64_t kSampleEvery = 1'000'000;  // Once per microsecond and port is enough to see.
+  if (next_sample_.empty()) {
+    next_sample_.assign(ports_.size(), 0);
+    tracks_.resize(ports_.size());
+  }
+  if (now < next_sample_[link]) return;
+  next_sample_[link] = now + kSampleEvery;
+  engine::Observer& observer = *engine_.observer();
+  if (!tracks_[link].is_valid())
+    tracks_[link] = observer.track("links", graph_.link_name(topology::LinkId{link}));
+  const Port& port = ports_[link];
+  const double bytes = static_cast<double>(wait) * full_bytes_ / static_cast<double>(port.full_time);
+  observer.counter(tracks_[link], "queue_bytes", Time{Duration{now}}, bytes);
+}
+
+}  // namespace orrery::network
