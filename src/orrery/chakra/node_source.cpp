@@ -37,7 +37,10 @@ void NodeSource::fail(std::string place, std::string expected) const {
                     .nearest = {}}};
 }
 
+bool is_json_name(std::string_view path) { return path.ends_with(".json") || path.ends_with(".json.gz"); }
+
 std::unique_ptr<NodeSource> open_nodes(const std::string& path, const Limits& limits) {
+  if (is_json_name(path)) return read_json(open_bytes(path), path, limits);
   return read_et(open_bytes(path), path, limits);
 }
 

@@ -47,6 +47,11 @@ class NodeSource : Pinned {
 /// An ET file.
 [[nodiscard]] std::unique_ptr<NodeSource> read_et(std::unique_ptr<ByteSource> bytes, std::string name,
                                                   const Limits& limits = {});
+/// JSON: ours, what Chakra's jsonizer writes, or a "workload_graph" as Chakra's feeder reads it.
+[[nodiscard]] std::unique_ptr<NodeSource> read_json(std::unique_ptr<ByteSource> bytes, std::string name,
+                                                    const Limits& limits = {});
+/// Whether a file of this name holds JSON: .json or .json.gz.
+[[nodiscard]] bool is_json_name(std::string_view path);
 /// By the name of the file.
 [[nodiscard]] std::unique_ptr<NodeSource> open_nodes(const std::string& path, const Limits& limits = {});
 
