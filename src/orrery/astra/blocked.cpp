@@ -53,11 +53,16 @@ void Machine::report_blocked(std::vector<engine::Blocked>& blocked) const {
   }
 }
 
+std::string Machine::describe_step(std::uint32_t rank, Step step) const {
+  step.id += ranks_[rank].first_id;
+  return describe(step);
+}
+
 engine::Blocked Machine::describe_rank(std::uint32_t rank) const {
   const RankState& state = ranks_[rank];
   std::vector<std::string> open;
   for (std::uint32_t i = 0; i < state.open.size(); ++i) {
-    if (open.size() < 3) open.push_back(describe(state.trace->steps[state.open[i]]));
+    if (open.size() < 3) open.push_back(describe_step(rank, state.trace->steps[state.open[i]]));
   }
   if (state.open.size() > 3) open.push_back(fmt::format("{} more", state.open.size() - 3));
   std::size_t queued = 0;

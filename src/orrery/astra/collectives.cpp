@@ -32,7 +32,7 @@ void Machine::issue_collective(std::uint32_t rank, std::uint32_t index, const St
         fmt::format("{}: 'preferred-dataset-splits' is not given; collectives need it", system_.source)};
   }
   const auto fail = [&](const std::string& reason) {
-    throw SimulationError{fmt::format("rank {}: {}: {}", rank, describe(step), reason)};
+    throw SimulationError{fmt::format("rank {}: {}: {}", rank, describe_step(rank, step), reason)};
   };
   const std::shared_ptr<const Plan> how = plan_of(rank, step);
   std::uint64_t size = step.size;

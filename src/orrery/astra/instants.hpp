@@ -3,6 +3,7 @@
 /// Events by instant, in ASTRA-sim's order: within an instant as they were inserted, and what is inserted for the
 /// present instant runs in the same pass. The engine's clock moves from instant to instant: it sees one event for
 /// each, so that thousands of ranks in step cost little more than one.
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -37,15 +38,15 @@ class Instants {
         handler_{handler},
         origin_{engine.add_origin("ASTRA-sim system layer")},
         keeps_provenance_{keeps_provenance} {
-    table_.resize(kInitialTable, kNone);
+    table_.resize(kInitialTable, kNoBucket);
   }
 
   [[nodiscard]] std::uint64_t now() const { return now_; }
 
   void add(std::uint64_t delay, EventKind kind, std::uint32_t subject, std::uint32_t actor) {
     const std::uint64_t at = now_ + delay;
-    if (at != cached_time_) find(at);
-    Bucket& bucket = buckets_[cached_];
+    const Cached& cached = cache_[at % kCached];
+    Bucket& bucket = buckets_[at == cached.time ? cached.bucket : find(at)];
     bucket.events.push_back({kind, subject});
     if (keeps_provenance_) bucket.provenance.push_back({now_, actor});
   }
@@ -71,15 +72,21 @@ class Instants {
     std::vector<Event> events;
     std::vector<Provenance> provenance;
   };
-  static constexpr std::uint32_t kNone = 0xFFFFFFFF;
+  /// A bucket found before: ranks in step ask for the same few instants again and again.
+  struct Cached {
+    std::uint64_t time = ~std::uint64_t{0};
+    std::uint32_t bucket = 0;
+  };
+  static constexpr std::size_t kCached = 16;
+  static constexpr std::uint32_t kNoBucket = 0xFFFFFFFF;
   static constexpr std::size_t kInitialTable = 64;
   static constexpr std::uint64_t kTimeLimit = 9'000'000'000'000'000;  // ns; the engine counts picoseconds.
 
   [[nodiscard]] std::size_t slot_of(std::uint64_t time) const {
     return static_cast<std::size_t>((time * 0x9E3779B97F4A7C15ULL) >> 32U) & (table_.size() - 1);
   }
-  /// Sets `cached_` to the bucket of `time`, making it when there is none.
-  void find(std::uint64_t time);
+  /// The bucket of `time`, made when there is none.
+  std::uint32_t find(std::uint64_t time);
   void remove(std::uint32_t index);
   void grow();
 
@@ -89,8 +96,7 @@ class Instants {
   bool keeps_provenance_;
   std::uint64_t now_ = 0;
   std::uint64_t executed_ = 0;
-  std::uint64_t cached_time_ = ~std::uint64_t{0};
-  std::uint32_t cached_ = 0;
+  std::array<Cached, kCached> cache_{};
   std::vector<Bucket> buckets_;
   std::vector<std::uint32_t> free_;
   std::vector<std::uint32_t> table_;  // Open addressing: bucket by time.

@@ -25,6 +25,7 @@ Machine::Machine(const Inputs& inputs, const Traces& traces, const Groups& group
   for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
     RankState& state = ranks_[rank];
     state.trace = traces.ranks[rank];
+    state.first_id = traces.first_ids[rank];
     state.queues.resize(dims * inputs.queues_per_dim);
     state.turns.resize(dims, {.any = 0, .lower = 0, .upper = inputs.queues_per_dim / 2});
     if (system_.bus.modelled) state.bus = std::make_unique<EndpointBus>(*this, rank);

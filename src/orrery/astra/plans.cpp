@@ -12,7 +12,7 @@ namespace orrery::astra {
 
 std::shared_ptr<const Plan> Machine::plan_of(std::uint32_t rank, const Step& step) {
   if (step.group != kAllRanks) return group_plan(rank, step);
-  const auto of_node = system_.node_custom.find(step.id);
+  const auto of_node = system_.node_custom.find(step.id + ranks_[rank].first_id);
   const std::string& custom = of_node != system_.node_custom.end()
                                   ? of_node->second
                                   : system_.custom[static_cast<std::size_t>(step.collective)];
@@ -83,7 +83,7 @@ std::shared_ptr<const Plan> Machine::group_plan(std::uint32_t rank, const Step& 
   plan.ignores_dims = true;
   if (std::ranges::find(group.members, rank) == group.members.end()) {
     throw InputError{
-        fmt::format("rank {}: {}: the rank is not in group {}", rank, describe(step), group.name)};
+        fmt::format("rank {}: {}: the rank is not in group {}", rank, describe_step(rank, step), group.name)};
   }
   if (group.members.size() < npus_ && plan.custom.empty()) {
     const bool is_multi = system_.choices[static_cast<std::size_t>(step.collective)].size() > 1;

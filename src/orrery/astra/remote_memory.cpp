@@ -9,8 +9,8 @@ namespace orrery::astra {
 
 void Machine::issue_memory(std::uint32_t rank, std::uint32_t index, const Step& step) {
   if (inputs_.memory.kind == MemoryKind::kAbsent) {
-    throw InputError{
-        fmt::format("rank {}: {}: the memory file says NO_MEMORY_EXPANSION", rank, describe(step))};
+    throw InputError{fmt::format("rank {}: {}: the memory file says NO_MEMORY_EXPANSION", rank,
+                                 describe_step(rank, step))};
   }
   if (inputs_.memory.kind == MemoryKind::kPerNpu) {
     use_memory(kNone, rank, index, step.size);

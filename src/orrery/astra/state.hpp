@@ -186,6 +186,7 @@ struct GroupState {
 
 struct RankState {
   std::shared_ptr<const Trace> trace{};
+  std::uint64_t first_id = 0;  ///< To which the ids of its steps are added.
   std::vector<std::uint32_t> waiting_for{};
   std::array<std::vector<std::uint32_t>, kResources> ready{};  ///< Heaps: the lowest id first.
   std::vector<std::uint32_t> freed{};                          ///< Ready, but not before the next pass.

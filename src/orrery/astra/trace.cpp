@@ -135,8 +135,8 @@ std::uint64_t hash_of(const Trace& trace) {
 
 }  // namespace
 
-std::shared_ptr<const Trace> read_trace(workload::OpSource& source, const std::string& name,
-                                        std::uint32_t peers, const Groups* groups, bool replay_only) {
+std::shared_ptr<Trace> read_trace(workload::OpSource& source, const std::string& name, std::uint32_t peers,
+                                  const Groups* groups, bool replay_only) {
   TraceBuilder builder{name};
   workload::Op op;
   while (source.next(op)) {
@@ -161,8 +161,12 @@ Traces read_traces(const workload::Workload& workload, std::uint32_t npus, const
   for (std::uint32_t rank = 0; rank < npus; ++rank) {
     if (wants_stop && wants_stop()) throw engine::Interrupted{};
     const auto source = workload.open(rank);
-    auto trace =
+    const auto fresh =
         read_trace(*source, fmt::format("{} rank {}", workload.name, rank), npus, &groups, replay_only);
+    // Writers number the nodes of all ranks in one go: counted from the first, equal ranks are equal.
+    traces.first_ids.push_back(fresh->steps.empty() ? 0 : fresh->steps[0].id);
+    for (Step& step : fresh->steps) step.id -= traces.first_ids.back();
+    std::shared_ptr<const Trace> trace = fresh;
     if (trace->steps.empty()) warnings.push_back(fmt::format("rank {} has nothing to do", rank));
     auto& alike = known[hash_of(*trace)];
     const auto same = std::ranges::find_if(alike, [&](const auto& other) { return *other == *trace; });

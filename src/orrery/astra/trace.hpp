@@ -62,7 +62,8 @@ class Groups {
 };
 
 struct Traces {
-  std::vector<std::shared_ptr<const Trace>> ranks;
+  std::vector<std::shared_ptr<const Trace>> ranks;  ///< Ids count from the rank's first.
+  std::vector<std::uint64_t> first_ids;
   bool are_equal = false;  ///< All ranks do the same.
 };
 
@@ -73,9 +74,8 @@ struct Traces {
                                  Warnings& warnings);
 
 /// One trace, for custom collectives; `peers` is how many ranks its peers may name.
-[[nodiscard]] std::shared_ptr<const Trace> read_trace(workload::OpSource& source, const std::string& name,
-                                                      std::uint32_t peers, const Groups* groups,
-                                                      bool replay_only);
+[[nodiscard]] std::shared_ptr<Trace> read_trace(workload::OpSource& source, const std::string& name,
+                                                std::uint32_t peers, const Groups* groups, bool replay_only);
 
 /// "node 7 (all-reduce of 1048576 bytes)".
 [[nodiscard]] std::string describe(const Step& step);

@@ -16,11 +16,11 @@ void TraceBuilder::add(const Step& step, const workload::Op& op) {
   for (const std::uint64_t parent : op.control_deps) edges_.emplace_back(parent, step.id);
 }
 
-std::shared_ptr<const Trace> TraceBuilder::finish() {
+std::shared_ptr<Trace> TraceBuilder::finish() {
   sort();
   link();
   refuse_cycles();
-  return std::make_shared<const Trace>(std::move(trace_));
+  return std::make_shared<Trace>(std::move(trace_));
 }
 
 void TraceBuilder::sort() {

@@ -14,7 +14,7 @@ class TraceBuilder {
  public:
   explicit TraceBuilder(std::string name) : name_{std::move(name)} {}
   void add(const Step& step, const workload::Op& op);
-  [[nodiscard]] std::shared_ptr<const Trace> finish();
+  [[nodiscard]] std::shared_ptr<Trace> finish();
 
  private:
   [[nodiscard]] std::uint32_t index_of(std::uint64_t id, std::uint64_t child) const;

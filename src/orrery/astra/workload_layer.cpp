@@ -124,7 +124,7 @@ void Machine::issue_compute(std::uint32_t rank, std::uint32_t index, const Step&
   }
   if (step.flops == 0) {
     throw InputError{
-        fmt::format("rank {}: {}: the roofline needs num_ops, more than 0", rank, describe(step))};
+        fmt::format("rank {}: {}: the roofline needs num_ops, more than 0", rank, describe_step(rank, step))};
   }
   const double operations = static_cast<double>(step.flops);
   const double intensity = operations / static_cast<double>(step.size);
