@@ -3,8 +3,8 @@
 """Runs the benchmarks and writes results.json: name to ratio (or figure).
 
 Engine: the same programs on Orrery and on SimGrid (pure max-min), whole processes, CPU seconds, median of five,
-taken in turns so that both see the same machine. Scale: one ring all-reduce on 4,096 ranks of a fat tree, and a
-cluster of 16,384 GPUs loaded, checked and routed, with CPU seconds and peak memory.
+taken in turns so that both see the same machine. Scale: one ring all-reduce on 4,096 ranks of a fat tree, a
+cluster of 16,384 GPUs loaded, checked and routed, and training-like workloads replayed, with CPU seconds and peak memory.
 """
 
 import argparse
@@ -83,6 +83,8 @@ def bench_scale(build: Path, results: dict) -> None:
                                "fattree:k=26,levels=3,hosts=4096,bandwidth=25GBps,latency=500ns"], 15, 1024),
         ("rail_16384_routes", [str(build / "bench" / "bench_routes"),
                                "rail_optimized:hosts=2048,gpus_per_host=8", "100000"], 2, 1024),
+        ("replay_8x30000", [str(build / "bench" / "bench_replay"), "8", "30000", "10", "flow"], 2, 1024),
+        ("replay_1024x2000", [str(build / "bench" / "bench_replay"), "1024", "2000", "20", "flow"], 10, 2048),
     ]
     print(f"\n{'scale':24} {'CPU s':>10} {'MiB':>10}   allowed")
     for name, command, seconds_allowed, memory_allowed in cases:

@@ -7,10 +7,14 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
+#include "orrery/app/astra_records.hpp"
 #include "orrery/app/cluster_report.hpp"
 #include "orrery/app/collective.hpp"
 #include "orrery/app/describe.hpp"
 #include "orrery/app/native_file.hpp"
+#include "orrery/app/replay.hpp"
 #include "orrery/base/check.hpp"
 #include "orrery/base/error.hpp"
 #include "orrery/engine/engine.hpp"
@@ -73,6 +77,29 @@ std::string run_collective(app::CollectiveOptions& options, nb::object progress,
   }
 }
 
+/// `files`: ASTRA-sim's workload, system, network, memory and groups, "" = not given.
+std::string run_replay(app::ReplayOptions& options, nb::object progress,
+                       const std::vector<std::string>& files) {
+  Caller caller{std::move(progress)};
+  options.wants_stop = [&] { return caller.wants_stop(); };
+  if (caller.has_progress()) {
+    options.on_progress = [&](const app::ReplayProgress& now) {
+      caller.on_progress(now.ranks_done, now.ranks);
+    };
+  }
+  if (std::ranges::any_of(files, [](const std::string& file) { return !file.empty(); })) {
+    options.astra = {.workload = files[0], .system = files[1], .network = files[2], .memory = files[3]};
+    options.astra->comm_group = files[4];
+  }
+  try {
+    const nb::gil_scoped_release released;
+    return options.astra ? app::to_json(app::compare_astra(options)) : app::to_json(app::replay(options));
+  } catch (const engine::Interrupted&) {
+    caller.raise_if_any();
+    throw;
+  }
+}
+
 topology::Cluster load(const std::string& text, bool lenient) {
   const nb::gil_scoped_release released;
   topology::LoadOptions options;
@@ -108,6 +135,29 @@ void bind_cluster(nb::module_& module) {
       });
 }
 
+void bind_replay(nb::module_& module) {
+  using Options = app::ReplayOptions;
+  nb::class_<Options>(module, "ReplayOptions", "What orrery.replay() was asked for.")
+      .def(nb::init<>())
+      .def_rw("trace", &Options::trace)
+      .def_rw("cluster", &Options::cluster)
+      .def_rw("network", &Options::network)
+      .def_rw("algorithm", &Options::algorithm)
+      .def_rw("compute", &Options::compute)
+      .def_rw("ranks", &Options::ranks, nb::arg().none())
+      .def_rw("comm_group", &Options::comm_group)
+      .def_rw("streams", &Options::streams)
+      .def_rw("eager_limit", &Options::eager_limit)
+      .def_rw("window", &Options::window)
+      .def_rw("folds", &Options::folds)
+      .def_rw("seed", &Options::seed)
+      .def_rw("output", &Options::output)
+      .def_rw("trace_file", &Options::trace_file)
+      .def_rw("csv", &Options::csv)
+      .def_rw("lenient", &Options::lenient);
+  module.def("replay_json", &run_replay, nb::arg("options"), nb::arg("progress").none(), nb::arg("files"));
+}
+
 }  // namespace
 
 NB_MODULE(_core, module) {
@@ -116,6 +166,7 @@ NB_MODULE(_core, module) {
   module.def("commit", &commit, "Commit the core was built from, or \"unknown\".");
   bind_errors(module);
   bind_cluster(module);
+  bind_replay(module);
   module.def(
       "describe_json",
       [](const std::string& name) {

@@ -49,6 +49,27 @@ class CollectiveOptions:
 def collective_json(
     options: CollectiveOptions, progress: Callable[[int, int], object] | None, csv: str = ""
 ) -> str: ...
+class ReplayOptions:
+    trace: str
+    cluster: str
+    network: str
+    algorithm: str
+    compute: str
+    ranks: int | None
+    comm_group: str
+    streams: str
+    eager_limit: str
+    window: int
+    folds: bool
+    seed: int
+    output: str
+    trace_file: str
+    csv: str
+    lenient: bool
+
+def replay_json(
+    options: ReplayOptions, progress: Callable[[int, int], object] | None, files: list[str]
+) -> str: ...
 def describe_json(name: str = "") -> str: ...
 def presets_json() -> str: ...
 def version() -> str: ...

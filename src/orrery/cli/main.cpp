@@ -88,6 +88,7 @@ int run(int argc, char** argv) {
   session.words.assign(argv, argv + argc);
   if (!session.words.empty()) session.words[0] = "orrery";
   cli::add_run(app, session);
+  cli::add_replay(app, session);
   cli::add_collective(app, session);
   cli::add_cluster(app, session);
   cli::add_describe(app, session);

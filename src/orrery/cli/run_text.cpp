@@ -8,39 +8,13 @@
 
 #include "orrery/base/text.hpp"
 #include "orrery/cli/console.hpp"
+#include "orrery/cli/quantities.hpp"
 
 namespace orrery::cli {
 namespace {
 
 constexpr std::size_t kRanksShown = 16;
 constexpr std::size_t kOperationsShown = 8;
-
-/// Three figures of the largest fitting unit: "1.23 ms".
-std::string duration_text(Duration duration) {
-  const auto ps = static_cast<double>(count_ps(duration));
-  constexpr struct {
-    double ps;
-    const char* unit;
-  } kUnits[]{{1e12, "s"}, {1e9, "ms"}, {1e6, "us"}, {1e3, "ns"}};
-  for (const auto& [size, unit] : kUnits) {
-    if (ps >= size) return fmt::format("{:.4g} {}", ps / size, unit);
-  }
-  return fmt::format("{:.0f} ps", ps);
-}
-
-std::string bytes_text(std::int64_t bytes) {
-  constexpr const char* kUnits[]{"B", "KiB", "MiB", "GiB", "TiB"};
-  auto value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit) value /= 1024;
-  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kUnits[unit]);
-}
-
-std::string share(Duration part, std::int64_t total) {
-  return total == 0 ? std::string{"0 %"}
-                    : fmt::format("{:.0f} %",
-                                  100.0 * static_cast<double>(count_ps(part)) / static_cast<double>(total));
-}
 
 std::string ranks_table(const app::LiveResult& result) {
   std::vector<std::vector<std::string>> rows;
@@ -53,10 +27,10 @@ std::string ranks_table(const app::LiveResult& result) {
          times.has_crashed          ? std::string{"crashed"}
          : times.finish == kTimeMax ? std::string{"never"}
                                     : duration_text(times.finish.time_since_epoch()),
-         fmt::format("{} ({})", duration_text(times.compute), share(times.compute, result.total_ps)),
+         fmt::format("{} ({})", duration_text(times.compute), share_text(times.compute, result.total_ps)),
          fmt::format("{} ({})", duration_text(times.communication),
-                     share(times.communication, result.total_ps)),
-         fmt::format("{} ({})", duration_text(times.waiting), share(times.waiting, result.total_ps)),
+                     share_text(times.communication, result.total_ps)),
+         fmt::format("{} ({})", duration_text(times.waiting), share_text(times.waiting, result.total_ps)),
          duration_text(times.sleeping), bytes_text(times.bytes)});
   }
   std::string text =

@@ -18,7 +18,8 @@ CollectiveBoard::CollectiveBoard(Setup setup)
                 .router = setup_.router,
                 .algorithm = setup_.algorithm,
                 .fallback = setup_.fallback,
-                .catalog = setup_.catalog}},
+                .catalog = setup_.catalog,
+                .algorithm_of = setup_.algorithm_of}},
       origin_{setup_.engine.add_origin("collectives")},
       dependence_{setup_.network.dependence()} {
   for (const ProcessGroup& group : setup_.groups) {

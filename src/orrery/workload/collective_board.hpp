@@ -51,6 +51,7 @@ class CollectiveBoard final : public Pinned, engine::Settler, engine::Handler, I
     std::string algorithm;
     std::string fallback;
     std::string catalog;
+    std::map<collectives::Operation, std::string> algorithm_of{};
     Rank ranks = 0;
     std::uint32_t streams = 1;  ///< Communication streams of a rank; 0 = no limit.
     bool folds = true;

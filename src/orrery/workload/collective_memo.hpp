@@ -17,7 +17,7 @@ struct CollectiveMemo {
     std::vector<collectives::Rank> members;
   };
   std::vector<End> ends{};  ///< By time.
-  Bytes wire_bytes;
+  Bytes wire_bytes{};
   std::uint64_t messages = 0;
   std::vector<network::LinkCounters> routes{};  ///< What was sent over each, by the route's index.
   std::uint64_t uses = 0;

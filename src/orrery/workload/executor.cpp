@@ -61,6 +61,7 @@ Executor::Executor(Setup setup)
                     .algorithm = setup_.algorithm,
                     .fallback = setup_.fallback,
                     .catalog = setup_.catalog,
+                    .algorithm_of = setup_.algorithm_of,
                     .ranks = setup_.workload.ranks,
                     .streams = setup_.streams.communication,
                     .folds = setup_.folds}},

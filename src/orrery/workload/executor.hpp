@@ -5,6 +5,7 @@
 /// An instant goes like this: whatever ends at it ends; then every rank concerned starts, in ascending id per stream,
 /// what has become possible. So the order of starts does not depend on who ended first within an instant.
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -62,6 +63,7 @@ class Executor final : public Pinned, engine::Handler, engine::Watch, OpBinder, 
     std::string algorithm;  ///< As `orrery collective --algorithm`: one name or "gloo", "nccl", "msccl:FILE".
     std::string fallback;   ///< "gloo" or "nccl", for what `algorithm` cannot do.
     std::string catalog;
+    std::map<collectives::Operation, std::string> algorithm_of{};  ///< Instead of `algorithm` for these.
     Streams streams{};
     Bytes eager_limit{};  ///< Larger messages wait for their receive.
     std::size_t window =

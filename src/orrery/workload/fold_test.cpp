@@ -104,8 +104,9 @@ TEST(Folding, GroupsFoldWhereMessagesDoNotMeet) {
 
 TEST(Folding, NotWithStreamsThatLetCollectivesMeet) {
   std::vector<Op> rank;
-  for (std::uint64_t id = 1; id <= 6; ++id)
+  for (std::uint64_t id = 1; id <= 6; ++id) {
     rank.push_back(test::collective(id, Operation::kAllReduce, Bytes{4096}));
+  }
   const Workload workload = stored_workload("many", std::vector<std::vector<Op>>(8, rank));
   EXPECT_EQ(replay(workload, {.streams = {.communication = 0}}).folded, 0U);
 }

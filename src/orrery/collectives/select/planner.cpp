@@ -27,10 +27,12 @@ std::string key_of(std::uint64_t group, const CollectiveRequest& request) {
 Planner::Planner(Setup setup) : setup_{std::move(setup)}, algorithms_{builtin_algorithms()} {}
 
 Choice Planner::choose(const CollectiveRequest& request, const SelectionContext& context) const {
+  const auto own = setup_.algorithm_of.find(request.operation);
+  const std::string& algorithm = own == setup_.algorithm_of.end() ? setup_.algorithm : own->second;
   try {
-    return select(setup_.algorithm, request, context).front();
+    return select(algorithm, request, context).front();
   } catch (const InputError&) {
-    if (setup_.algorithm == setup_.fallback) throw;
+    if (algorithm == setup_.fallback) throw;
     return select(setup_.fallback, request, context).front();
   }
 }

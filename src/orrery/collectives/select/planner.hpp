@@ -3,6 +3,7 @@
 /// From a collective that a program calls to what is run for it, remembered: programs call the same ones again and
 /// again.
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -26,6 +27,7 @@ class Planner {
     std::string algorithm;  ///< As select() takes it.
     std::string fallback;   ///< "gloo" or "nccl": for what `algorithm` cannot do.
     std::string catalog;
+    std::map<Operation, std::string> algorithm_of{};  ///< Instead of `algorithm` for these.
   };
   explicit Planner(Setup setup);
 

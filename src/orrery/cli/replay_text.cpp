@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "orrery/cli/replay_text.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "orrery/base/text.hpp"
+#include "orrery/cli/console.hpp"
+#include "orrery/cli/quantities.hpp"
+
+namespace orrery::cli {
+namespace {
+
+constexpr std::size_t kRanksShown = 16;
+constexpr std::size_t kCollectivesShown = 8;
+constexpr std::size_t kLinksShown = 5;
+
+std::string more(std::size_t shown, std::size_t all, const char* what) {
+  return shown < all ? fmt::format("  ... and {} more {}\n", all - shown, what) : std::string{};
+}
+
+std::string ranks_table(const app::ReplayResult& result) {
+  std::vector<std::vector<std::string>> rows;
+  const std::size_t shown = std::min(result.ranks.size(), kRanksShown);
+  const auto part = [&](Duration time) {
+    return fmt::format("{} ({})", duration_text(time), share_text(time, result.total_ps));
+  };
+  for (std::size_t i = 0; i < shown; ++i) {
+    const app::ReplayRank& rank = result.ranks[i];
+    const workload::RankTimes& times = rank.times;
+    rows.push_back({fmt::format("{}", i), rank.node, duration_text(times.finish.time_since_epoch()),
+                    part(times.compute), part(times.exposed_communication), part(times.overlap),
+                    part(times.waiting), bytes_text(times.bytes)});
+  }
+  return format_table(
+             {"rank", "<on", "finish", "compute", "exposed comm.", "overlap", "of it waiting", "bytes"},
+             rows) +
+         more(shown, result.ranks.size(), "ranks");
+}
+
+std::string collectives_table(const app::ReplayResult& result) {
+  std::vector<std::vector<std::string>> rows;
+  const std::size_t shown = std::min(result.collectives.size(), kCollectivesShown);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const workload::CollectiveTotal& total = result.collectives[i];
+    const auto calls = static_cast<std::int64_t>(total.calls);
+    rows.push_back({total.operation, total.group.empty() ? "all" : total.group,
+                    fmt::format("{}", total.ranks), total.algorithm, fmt::format("{}", total.calls),
+                    bytes_text(total.size.count()), duration_text(total.time / calls),
+                    duration_text(total.waiting / calls)});
+  }
+  return format_table(
+             {"<collective", "<group", "ranks", "<algorithm", "calls", "size", "time each", "waiting each"},
+             rows) +
+         more(shown, result.collectives.size(), "kinds");
+}
+
+std::string links_table(const app::ReplayResult& result) {
+  std::vector<std::vector<std::string>> rows;
+  const bool has_packets = result.links.front().packets > 0;
+  const std::size_t shown = std::min(result.links.size(), kLinksShown);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const app::ReplayLink& link = result.links[i];
+    rows.push_back({link.name, bytes_text(link.bytes), fmt::format("{:.1f} %", 100 * link.utilization)});
+    if (!has_packets) continue;
+    rows.back().push_back(bytes_text(link.longest_queue_bytes));
+    rows.back().push_back(fmt::format("{}", link.drops));
+  }
+  std::vector<std::string> heads{"<busiest link", "bytes", "used"};
+  if (has_packets) heads.insert(heads.end(), {"longest queue", "drops"});
+  return format_table(heads, rows) + more(shown, result.links.size(), "links");
+}
+
+}  // namespace
+
+std::string format_replay(const app::ReplayResult& result) {
+  std::string text = fmt::format("{} for {} on {} ({} network, {} collectives, compute {})\n\n",
+                                 duration_text(Duration{result.total_ps}), result.workload, result.cluster,
+                                 result.network, result.algorithm, result.compute);
+  text += ranks_table(result);
+  if (!result.collectives.empty()) text += "\n" + collectives_table(result);
+  if (!result.links.empty()) text += "\n" + links_table(result);
+  text += fmt::format("\n{} operations in {:.2f} s of wall time; digest {:016x}\n", result.operations,
+                      result.wall_seconds, result.manifest.digest);
+  for (const std::string& note : result.notes) text += fmt::format("note: {}\n", note);
+  if (!result.files.empty()) text += fmt::format("written: {}\n", join(result.files, ", "));
+  return text;
+}
+
+ReplayProgressLine::ReplayProgressLine(bool is_quiet)
+    : is_quiet_{is_quiet || ::isatty(STDERR_FILENO) == 0}, began_{std::chrono::steady_clock::now()} {}
+
+ReplayProgressLine::~ReplayProgressLine() {
+  if (is_shown_) print_error("\r\033[K");
+}
+
+void ReplayProgressLine::update(const app::ReplayProgress& progress) {
+  if (is_quiet_) return;
+  const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+  print_error(fmt::format("\r\033[Korrery: {} simulated, {:.0f} s wall; {} operations, {} of {} ranks done",
+                          duration_text(progress.now.time_since_epoch()), wall, progress.operations,
+                          progress.ranks_done, progress.ranks));
+  is_shown_ = true;
+}
+
+}  // namespace orrery::cli
