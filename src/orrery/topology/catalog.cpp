@@ -79,6 +79,8 @@ std::string Catalog::folder(const std::string& name) const {
 std::vector<std::string> Catalog::cluster_names() const { return names_in(folder("clusters")); }
 std::vector<std::string> Catalog::device_names() const { return names_in(folder("devices")); }
 
+std::vector<std::string> Catalog::model_names() const { return names_in(folder("models")); }
+
 std::string Catalog::file_path(const std::string& name) const {
   const fs::path path{folder(name)};
   std::error_code ignored;
@@ -87,6 +89,10 @@ std::string Catalog::file_path(const std::string& name) const {
 
 std::string Catalog::cluster_path(const std::string& name) const {
   return is_plain_name(name) ? file_path("clusters/" + name + kExtension) : std::string{};
+}
+
+std::string Catalog::model_path(const std::string& name) const {
+  return is_plain_name(name) ? file_path("models/" + name + kExtension) : std::string{};
 }
 
 DeviceSpec Catalog::device(const std::string& name, const config::Cursor& at) const {

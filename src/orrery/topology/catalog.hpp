@@ -24,8 +24,11 @@ class Catalog {
   /// Sorted names of catalog/clusters/*.yaml and catalog/devices/*.yaml; empty without a catalogue.
   [[nodiscard]] std::vector<std::string> cluster_names() const;
   [[nodiscard]] std::vector<std::string> device_names() const;
+  /// Likewise of catalog/models/*.yaml.
+  [[nodiscard]] std::vector<std::string> model_names() const;
   /// Path of a preset's file, or "" when there is none of that name.
   [[nodiscard]] std::string cluster_path(const std::string& name) const;
+  [[nodiscard]] std::string model_path(const std::string& name) const;
   /// Path of any other file of the catalogue, or "" when there is none.
   [[nodiscard]] std::string file_path(const std::string& name) const;
   /// What catalog/devices/NAME.yaml says; the error at `at` lists the nearest name.
