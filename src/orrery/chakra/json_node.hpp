@@ -25,8 +25,8 @@ struct JsonError {
 [[nodiscard]] Json to_json(const Node& node, std::string_view frame);
 [[nodiscard]] Json to_json(const GlobalMetadata& metadata, std::string_view frame);
 
-/// Throw JsonError. Keys in camel case and numbers in quotes are accepted, as protobuf's own readers do. `frame` becomes
-/// what "wire" holds, "" without it.
+/// Throw JsonError. Keys in camel case and numbers in quotes are accepted, as protobuf's own readers do. `frame`
+/// becomes what "wire" holds, "" without it.
 void from_json(const Json& json, const Limits& limits, Node& node, std::string& frame);
 void from_json(const Json& json, const Limits& limits, GlobalMetadata& metadata, std::string& frame);
 /// An entry of a "workload_graph": Id, Name, NodeType, runtime and dependencies; every other key is an attribute.

@@ -56,8 +56,8 @@ std::uint64_t integer(const std::string& field, const Json& json, bool is_signed
     return value.get<std::uint64_t>();
   }
   const auto negative = value.get<std::int64_t>();
-  if (negative < 0 && (!is_signed || negative < -static_cast<std::int64_t>(most) - 1))
-    fail(field, json, expected);
+  const bool is_too_small = negative < 0 && (!is_signed || negative < -static_cast<std::int64_t>(most) - 1);
+  if (is_too_small) fail(field, json, expected);
   return static_cast<std::uint64_t>(negative);
 }
 
@@ -116,8 +116,9 @@ std::string textual(const std::string& field, ValueType type, const Json& json) 
 void read_list(const std::string& field, const Json& json, Attribute& attribute) {
   if (!json.is_object()) fail(field, json, R"(expected {"values": [...]})");
   for (const auto& [key, values] : json.items()) {
-    if (key != "values" || !values.is_array())
+    if (key != "values" || !values.is_array()) {
       fail(field + "." + key, values, "expected only a list 'values'");
+    }
     for (const Json& value : values) {
       if (is_textual(attribute.type)) {
         attribute.texts.push_back(textual(field, attribute.type, value));

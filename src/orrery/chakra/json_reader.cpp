@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON files of three kinds, read node by node: {"metadata": ..., "nodes": [...]} (ours), one object after another (what
-// Chakra's jsonizer writes: metadata, then nodes), and {"workload_graph": [...]} (what Chakra's feeder reads).
+// JSON files of three kinds, read node by node: {"metadata": ..., "nodes": [...]} (ours), one object after another
+// (what Chakra's jsonizer writes: metadata, then nodes), and {"workload_graph": [...]} (what Chakra's feeder reads).
 #include <fmt/format.h>
 
 #include <utility>

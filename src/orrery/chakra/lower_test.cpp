@@ -172,8 +172,9 @@ TEST(Lower, WhatIsMissingOrWrongIsNamed) {
 TEST(ProcessGroups, AreFoundInEveryWrapping) {
   const std::string plain = R"([{"pg_name": "1", "ranks": [0, 2]}, {"pg_name": "2", "ranks": []}])";
   std::string escaped = plain;
-  for (std::size_t at = 0; (at = escaped.find('"', at)) != std::string::npos; at += 2)
+  for (std::size_t at = 0; (at = escaped.find('"', at)) != std::string::npos; at += 2) {
     escaped.insert(at, "\\");
+  }
   for (const std::string& text :
        {plain, "['" + plain + "']", "[\"" + escaped + "\"]", "\"" + escaped + "\""}) {
     Node node = test::node_of(1, "## process_group:init ##", NodeType::kMetadata);

@@ -36,7 +36,7 @@ Values known_values() {
   values["--algorithm"] = kinds["selection"];
   values["--algorithm"].insert(values["--algorithm"].end(), kinds["algorithm"].begin(),
                                kinds["algorithm"].end());
-  values["--to"] = {"infragraph", "native"};
+  values["--to"] = {"infragraph", "native", "et", "et.gz", "json", "json.gz"};
   values["shell"] = {"bash", "zsh", "fish"};
   for (const auto& [kind, names] : kinds) {
     values["name"].push_back(kind);
@@ -75,7 +75,8 @@ std::string bash(const std::vector<Completion>& completions, const Values& value
     }
   }
   text +=
-      "    --csv|--output|--trace|--svg|--sizes-file|-o) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n  "
+      "    --comm-groups|--csv|--output|--trace|--svg|--sizes-file|-o) COMPREPLY=($(compgen -f -- "
+      "\"$cur\")); return ;;\n  "
       "esac\n"
       "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n    case \"$path $word\" in\n      ";
   std::vector<std::string> paths;
