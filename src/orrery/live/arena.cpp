@@ -84,7 +84,7 @@ ArenaHeap::ArenaHeap(Arena& arena, std::uint32_t part)
 
 void* ArenaHeap::allocate(std::size_t bytes, std::size_t zeroed) {
   // Powers of two and the steps between keep sizes few, so that blocks fit again.
-  std::uint64_t size = rounded(bytes + sizeof(Block), 256);
+  std::uint64_t size = rounded(bytes + sizeof(Block), kUnit);
   if (size > kPage) {
     std::uint64_t step = kPage;
     while (step * 8 < size) step *= 2;
@@ -101,6 +101,11 @@ void* ArenaHeap::allocate(std::size_t bytes, std::size_t zeroed) {
 }
 
 Block* ArenaHeap::take(std::uint64_t size) {
+  if (size <= kSmall && !free_small_[size / kUnit].empty()) {
+    Block* const block = free_small_[size / kUnit].back();
+    free_small_[size / kUnit].pop_back();
+    return block;
+  }
   for (int attempt = 0; attempt < 2; ++attempt) {
     const auto found = free_.lower_bound(size);
     if (found != free_.end() && found->first < 2 * size) {
@@ -127,7 +132,11 @@ void ArenaHeap::collect() {
       continue;
     }
     in_use_ -= block->size;
-    free_.emplace(block->size, block);
+    if (block->size <= kSmall) {
+      free_small_[block->size / kUnit].push_back(block);
+    } else {
+      free_.emplace(block->size, block);
+    }
   }
   live_.resize(kept);
   next_collection_ = 2 * kept + 64;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The memory through which tensors travel (protocol.hpp says how it is cut up). Standard library and Linux only.
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -67,7 +68,11 @@ class ArenaHeap {
   Arena& arena_;
   std::int64_t end_;  // Of what was ever handed out.
   std::int64_t limit_;
-  std::multimap<std::uint64_t, Block*> free_;  // By size.
+  static constexpr std::uint64_t kUnit = 256;  // Sizes are multiples of it.
+  static constexpr std::uint64_t kSmall =
+      4096;  // Up to here, blocks of each size are kept apart: most are small.
+  std::array<std::vector<Block*>, kSmall / kUnit + 1> free_small_;
+  std::multimap<std::uint64_t, Block*> free_;  // Larger ones, by size.
   std::vector<Block*> live_;                   // Handed out, perhaps released since.
   std::size_t next_collection_ = 64;           // When live_ has grown to this.
   std::uint64_t in_use_ = 0;

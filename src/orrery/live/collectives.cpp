@@ -165,6 +165,7 @@ class Collectives::Instance final : public Pinned, CollectiveRun::Listener {
     }
     setup.origin = owner_.origin_;
     setup.connections = &group_.connections;
+    setup.wiring = plan_->wiring;
     setup.is_watched = false;
     Listener* const listener = this;
     run_ = std::make_unique<CollectiveRun>(std::move(setup), listener);

@@ -66,8 +66,8 @@ void Messages::start(Group& group, const Party& from, const Party& to) {
   const std::int64_t taken = sizes_of(*to.op)[0];
   if (sent > taken) {  // A shorter one fills the beginning.
     throw SimulationError{
-        fmt::format("a message does not fit into what is to receive it\n  rank {}: {}\n  rank {}: {}", from.rank,
-                    to_text(*from.op, group), to.rank, to_text(*to.op, group))};
+        fmt::format("a message does not fit into what is to receive it\n  rank {}: {}\n  rank {}: {}",
+                    from.rank, to_text(*from.op, group), to.rank, to_text(*to.op, group))};
   }
   std::uint64_t index = transfers_.size();
   if (free_.empty()) {

@@ -112,6 +112,7 @@ void CollectiveBoard::start(CollectiveInstance& instance) {
   }
   setup.origin = origin_;
   setup.connections = &group.connections;
+  setup.wiring = plan->wiring;
   setup.is_watched = false;
   instance.start(std::move(plan), std::move(setup));
   instance.let_in();

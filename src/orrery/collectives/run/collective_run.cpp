@@ -27,8 +27,12 @@ CollectiveRun::CollectiveRun(Setup setup, Listener* listener)
     return cost.send_overhead == Duration{} && cost.receive_overhead == Duration{} &&
            cost.reduce_bandwidth == Bandwidth{};
   });
-  build_lanes();
-  connect_channels();
+  Wiring wiring = setup_.wiring ? *setup_.wiring : Wiring{setup_.schedule};
+  participants_ = std::move(wiring.participants_);
+  lanes_ = std::move(wiring.lanes_);
+  channels_ = std::move(wiring.channels_);
+  setup_.router.expect(channels_.size());
+  setup_.network.expect(channels_.size());
   if (setup_.engine.observer() != nullptr) {
     trace_ = std::make_unique<RunTrace>(*setup_.engine.observer(), channels_.size(), setup_.track_group);
   }
@@ -53,31 +57,38 @@ network::StreamId CollectiveRun::open_stream(Rank from, Rank to, std::uint32_t l
   return kept;
 }
 
-void CollectiveRun::build_lanes() {
-  const std::uint32_t count = setup_.schedule.participants();
+std::shared_ptr<const CollectiveRun::Wiring> CollectiveRun::wire(const Schedule& schedule) {
+  return std::make_shared<const Wiring>(schedule);
+}
+
+CollectiveRun::Wiring::Wiring(const Schedule& schedule) {
+  build_lanes(schedule);
+  connect_channels(schedule);
+}
+
+void CollectiveRun::Wiring::build_lanes(const Schedule& schedule) {
+  const std::uint32_t count = schedule.participants();
   participants_.resize(count);
   for (Rank rank = 0; rank < count; ++rank) {
     Participant& participant = participants_[rank];
     participant.first_lane = static_cast<std::uint32_t>(lanes_.size());
-    participant.lanes = setup_.schedule.lanes(rank);
+    participant.lanes = schedule.lanes(rank);
     for (std::uint32_t number = 0; number < participant.lanes; ++number) {
       Lane lane;
-      lane.length = setup_.schedule.length(rank, number);
+      lane.length = schedule.length(rank, number);
       lane.first_channel = static_cast<std::uint32_t>(channels_.size());
       lane.owner = rank;
       lane.number = number;
-      const std::size_t peers = setup_.schedule.peers(rank, number).size();
+      const std::size_t peers = schedule.peers(rank, number).size();
       Channel channel;
       channel.lane = static_cast<std::uint32_t>(lanes_.size());
       channels_.resize(channels_.size() + peers, channel);
       lanes_.push_back(lane);
     }
   }
-  setup_.router.expect(channels_.size());
-  setup_.network.expect(channels_.size());
 }
 
-void CollectiveRun::connect_channels() {
+void CollectiveRun::Wiring::connect_channels(const Schedule& schedule) {
   // Every pair is met twice. The lower rank leaves its channel with the higher one, lane by lane; when the higher
   // one's turn comes it has a note from each peer below it. Linear in the number of channels.
   std::uint32_t most_lanes = 0;
@@ -94,7 +105,7 @@ void CollectiveRun::connect_channels() {
       if (number >= participants_[rank].lanes) continue;
       for (const Note& note : notes[rank]) channel_from[note.from] = note.channel;
       std::uint32_t channel = lanes_[participants_[rank].first_lane + number].first_channel;
-      for (const Rank peer : setup_.schedule.peers(rank, number)) {
+      for (const Rank peer : schedule.peers(rank, number)) {
         if (peer > rank) {
           notes[peer].push_back({rank, channel});
         } else {

@@ -37,6 +37,9 @@ class Connections {
 
 class CollectiveRun final : public Pinned, network::Receiver, engine::Handler, engine::Watch {
  public:
+  /// Lanes and channels of a schedule at the start, as a value: made once for what runs often.
+  class Wiring;
+  [[nodiscard]] static std::shared_ptr<const Wiring> wire(const Schedule& schedule);
   struct Setup {
     engine::Engine& engine;
     network::NetworkModel& network;
@@ -49,7 +52,8 @@ class CollectiveRun final : public Pinned, network::Receiver, engine::Handler, e
     std::vector<std::string> names{};   ///< Of the participants; empty = "rank 0", "rank 1", ..., "switch 0".
     std::string track_group = "ranks";  ///< Of the participants' tracks in a timeline.
     engine::OriginId origin{};          ///< Of its events; a new one when invalid. Runs may share one.
-    Connections* connections = nullptr;  ///< Kept from run to run; null = every run opens its own.
+    Connections* connections = nullptr;      ///< Kept from run to run; null = every run opens its own.
+    std::shared_ptr<const Wiring> wiring{};  ///< Of the schedule; made anew when null.
     bool is_watched = true;  ///< Whether it reports who waits in a deadlock; else the caller does.
   };
   /// Told when a rank is done, at that time.
@@ -103,8 +107,6 @@ class CollectiveRun final : public Pinned, network::Receiver, engine::Handler, e
     std::uint64_t open = 0;  // Lanes under way and messages in flight.
   };
 
-  void build_lanes();
-  void connect_channels();
   [[nodiscard]] const EndpointCosts& costs(Rank rank) const {
     return setup_.costs.size() == 1 ? setup_.costs[0] : setup_.costs[rank];
   }
@@ -132,6 +134,21 @@ class CollectiveRun final : public Pinned, network::Receiver, engine::Handler, e
   std::unique_ptr<RunTrace> trace_;  // Null unless observed.
   std::uint64_t messages_ = 0;
   Bytes wire_bytes_;
+};
+
+class CollectiveRun::Wiring {
+ public:
+  explicit Wiring(const Schedule& schedule);
+  [[nodiscard]] std::size_t channels() const { return channels_.size(); }
+
+ private:
+  friend class CollectiveRun;
+  void build_lanes(const Schedule& schedule);
+  void connect_channels(const Schedule& schedule);
+
+  std::vector<Participant> participants_;
+  std::vector<Lane> lanes_;
+  std::vector<Channel> channels_;
 };
 
 }  // namespace orrery::collectives

@@ -7,6 +7,7 @@ namespace orrery::collectives {
 namespace {
 
 constexpr std::size_t kMostPlans = 1024;
+constexpr std::uint32_t kMostWired = 64;  // Participants: all of them may have a channel to all others.
 
 /// The request as bytes: looked up for every collective.
 std::string key_of(std::uint64_t group, const CollectiveRequest& request) {
@@ -52,7 +53,9 @@ std::shared_ptr<const Plan> Planner::plan(std::uint64_t group, std::span<const t
       choice.schedule ? choice.schedule : algorithms_.get(choice.algorithm).plan(choice.request);
   // What is really run may be another operation: gloo's reduce_scatter is an all_reduce.
   Layout layout = layout_of(request, *schedule);
-  auto made = std::make_shared<const Plan>(Plan{std::move(choice), std::move(schedule), std::move(layout)});
+  auto wiring = schedule->participants() <= kMostWired ? CollectiveRun::wire(*schedule) : nullptr;
+  auto made = std::make_shared<const Plan>(
+      Plan{std::move(choice), std::move(schedule), std::move(layout), std::move(wiring)});
   if (plans_.size() >= kMostPlans) plans_.clear();
   return plans_.emplace(std::move(key), std::move(made)).first->second;
 }

@@ -17,6 +17,7 @@ struct Plan {
   Choice choice;
   std::shared_ptr<const Schedule> schedule;
   Layout layout;
+  std::shared_ptr<const CollectiveRun::Wiring> wiring;  ///< Null when it is too large to be kept.
 };
 
 class Planner {

@@ -62,10 +62,17 @@ bool ComputeMeter::wants_operators() const {
   return options_.mode == MeterMode::kMeasured || options_.mode == MeterMode::kFixedOperator;
 }
 
-void ComputeMeter::begin() { begin_at(is_measured() ? read() : Readings{}); }
+void ComputeMeter::begin() { begin_at(needs_reading() ? read() : Readings{}); }
 
 std::int64_t ComputeMeter::end(std::uint64_t point) {
-  return end_at(is_measured() ? read() : Readings{}, point);
+  return end_at(needs_reading() ? read() : Readings{}, point);
+}
+
+bool ComputeMeter::needs_reading() {
+  if (!is_measured()) return false;
+  // A segment that ends in a pause ended where that began; one that begins in a pause begins where that ends.
+  const Segment* const segment = own_segment();
+  return segment == nullptr || segment->pause_depth == 0;
 }
 
 std::int64_t ComputeMeter::split(std::uint64_t point) {

@@ -114,6 +114,8 @@ class ComputeMeter {
   };
 
   [[nodiscard]] Readings read() const { return {options_.clock.wall(), options_.clock.thread_cpu()}; }
+  /// Looking at the CPU clock is a system call.
+  [[nodiscard]] bool needs_reading();
   [[nodiscard]] bool is_measured() const { return options_.mode == MeterMode::kMeasured; }
   /// The calling thread's; null when another thread has the meter.
   [[nodiscard]] Segment* own_segment();

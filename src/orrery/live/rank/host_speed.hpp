@@ -15,7 +15,7 @@
 
 namespace orrery::live {
 
-/// The loop; the nanoseconds it took. About 5 us, every 2 ms.
+/// The loop; the nanoseconds it took. About 5 us, every 5 ms.
 [[nodiscard]] inline std::int64_t time_reference_loop() {
   // Independent chains, loads and branches, so that it feels a neighbour on the same core as programs do: a single
   // chain of dependent steps would leave the neighbour all the room it wants.
@@ -58,7 +58,7 @@ class HostSpeed {
   [[nodiscard]] double slowness() const { return slowness_; }
 
  private:
-  static constexpr std::int64_t kEvery = 2'000'000;
+  static constexpr std::int64_t kEvery = 5'000'000;
 
   std::int64_t (*loop_)();
   std::int64_t sampled_at_ = 0;

@@ -104,13 +104,11 @@ int orrery_wait_any(orrery_op* const* ops, size_t count, int64_t timeout_ps) {
     const std::scoped_lock lock{self.mutex()};
     self.adopt_thread();
     self.pass(Point::kRequest);
-    auto* const set = static_cast<WaitSet*>(
-        self.heap().allocate(sizeof(WaitSet) + count * sizeof(std::uint64_t), sizeof(WaitSet)));
-    set->timeout_ps = timeout_ps;
-    set->count = static_cast<std::uint32_t>(count);
-    for (std::size_t i = 0; i < count; ++i) set->handles[i] = ops[i]->handle;
-    const std::int64_t answer = self.request(Request::kWait, self.arena().offset_of(set));
-    ArenaHeap::release(set);
+    WaitSet& set = self.wait_set(count);
+    set.timeout_ps = timeout_ps;
+    set.count = static_cast<std::uint32_t>(count);
+    for (std::size_t i = 0; i < count; ++i) set.handles[i] = ops[i]->handle;
+    const std::int64_t answer = self.request(Request::kWait, self.arena().offset_of(&set));
     self.resume_computing();
     if (answer == kTimedOut) return refuse(ETIMEDOUT, "timed out");
     return static_cast<int>(answer);

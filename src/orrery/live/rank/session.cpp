@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cmath>
@@ -203,6 +204,16 @@ std::int64_t Session::request(Request request, std::int64_t argument) {
   const std::int64_t answer = port_.call(call, request == Request::kExit || request == Request::kAbort);
   publish();
   return answer;
+}
+
+WaitSet& Session::wait_set(std::size_t count) {
+  if (count > wait_room_) {
+    if (wait_set_ != nullptr) ArenaHeap::release(wait_set_);
+    wait_room_ = std::max<std::size_t>(2 * count, 16);
+    wait_set_ = static_cast<WaitSet*>(
+        heap_.allocate(sizeof(WaitSet) + wait_room_ * sizeof(std::uint64_t), sizeof(WaitSet)));
+  }
+  return *wait_set_;
 }
 
 void Session::post(orrery_op& op) {

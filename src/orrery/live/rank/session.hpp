@@ -52,6 +52,8 @@ class Session {
   /// It happens at the clock of the last point when it is asynchronous, else at that of the next one.
   void post(orrery_op& op);
   void finish();
+  /// Memory for a request to wait for so many; one at a time.
+  [[nodiscard]] WaitSet& wait_set(std::size_t count);
 
   std::uint64_t next_handle() { return ++handles_; }
   std::uint64_t& generation(std::uint64_t key) { return generations_[key]; }
@@ -80,6 +82,8 @@ class Session {
   std::int64_t oldest_post_ = 0;  // Offset; not yet announced.
   orrery_op* newest_post_ = nullptr;
   std::vector<orrery_op*> unstamped_;  // Posted, and to happen at the next point.
+  WaitSet* wait_set_ = nullptr;
+  std::size_t wait_room_ = 0;
   std::uint64_t handles_ = 0;
   std::uint64_t segments_ = 0;
   std::unordered_map<std::uint64_t, std::uint64_t> generations_;
