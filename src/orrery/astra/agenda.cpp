@@ -1,51 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a rank does later, by instant.
+#include <algorithm>
+#include <functional>
+
 #include "orrery/astra/custom_run.hpp"
 #include "orrery/astra/endpoint_bus.hpp"
 #include "orrery/astra/machine.hpp"
 
 namespace orrery::astra {
 
-Batch& Agenda::at(std::uint64_t time, bool& is_new) {
-  std::size_t place = batches_.size();
-  while (place > head_ && batches_[place - 1].time > time) --place;
-  is_new = place == head_ || batches_[place - 1].time != time;
-  if (!is_new) return batches_[place - 1];
-  if (head_ > 64 && head_ * 2 > batches_.size()) {  // What has been run makes room.
-    batches_.erase(batches_.begin(), batches_.begin() + static_cast<std::ptrdiff_t>(head_));
-    place -= head_;
-    head_ = 0;
-  }
-  return *batches_.insert(batches_.begin() + static_cast<std::ptrdiff_t>(place), Batch{.time = time});
+Batch* Agenda::find_later(std::uint64_t time) {
+  const auto found = std::ranges::lower_bound(later_, time, std::greater{}, &Batch::time);
+  return found == later_.end() || found->time != time ? nullptr : &*found;
 }
 
-void Machine::plan(std::uint32_t rank, std::uint64_t delay, Callback callback) {
-  bool is_new = false;
-  Batch& batch = ranks_[rank].agenda.at(instants_.now() + delay, is_new);
-  const std::uint32_t number = callbacks_.take();
-  callback.next = kNone;
-  callbacks_[number] = callback;
-  if (batch.first == kNone) {
-    batch.first = number;
-  } else {
-    callbacks_[batch.last].next = number;
+void Agenda::add_later(const Batch& batch) {
+  const Batch* kept = &batch;
+  Batch moved;
+  if (batch.time < first_.time) {
+    moved = first_;
+    first_ = batch;
+    kept = &moved;
   }
-  batch.last = number;
-  if (is_new) instants_.add(delay, EventKind::kRank, rank, kActorSelf);
+  later_.insert(std::ranges::lower_bound(later_, kept->time, std::greater{}, &Batch::time), *kept);
+}
+
+void Machine::plan(std::uint32_t rank, std::uint64_t delay, const Callback& callback) {
+  Agenda& agenda = agendas_[rank];
+  const std::uint64_t time = instants_.now() + delay;
+  Batch* batch = agenda.find(time);
+  if (batch == nullptr) {
+    agenda.add({.time = time, .first = callback, .last = kNone});
+    instants_.add(delay, EventKind::kRank, rank, kActorSelf);
+    return;
+  }
+  const std::uint32_t number = callbacks_.take();
+  callbacks_[number] = callback;
+  (batch->last == kNone ? batch->first.next : callbacks_[batch->last].next) = number;
+  batch->last = number;
 }
 
 /// Callbacks that are planned for this instant meanwhile join the batch.
 void Machine::run_batch(std::uint32_t rank) {
-  Agenda& agenda = ranks_[rank].agenda;
-  ORRERY_DCHECK(agenda.front().time == instants_.now(), "a batch is run at its time");
-  for (std::uint32_t at = agenda.front().first; at != kNone;) {
+  ORRERY_DCHECK(agendas_[rank].front().time == instants_.now(), "a batch is run at its time");
+  const Callback first = agendas_[rank].front().first;
+  run_callback(rank, first);
+  for (std::uint32_t at = agendas_[rank].front().first.next; at != kNone;) {
     const Callback callback = callbacks_[at];
     run_callback(rank, callback);
     const std::uint32_t next = callbacks_[at].next;
     callbacks_.give_back(at);
     at = next;
   }
-  agenda.pop_front();
+  agendas_[rank].pop_front();
 }
 
 void Machine::run_callback(std::uint32_t rank, const Callback& callback) {

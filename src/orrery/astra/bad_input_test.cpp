@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/testing/astra_case.hpp"
 #include "orrery/base/error.hpp"
+#include "orrery/testing/astra_case.hpp"
 
 namespace orrery::astra::test {
 namespace {

@@ -35,8 +35,7 @@ void Machine::report_blocked(std::vector<engine::Blocked>& blocked) const {
   });
   for (const Channel* channel : channels) {
     const std::uint32_t rank = channel->key.target;
-    if (channel->first_waiting == kNone || folding_ != nullptr || sources[rank].contains(channel->key.source))
-      continue;
+    if (!channel->has_waiting || folding_ != nullptr || sources[rank].contains(channel->key.source)) continue;
     sources[rank].insert(channel->key.source);
     if (sources[rank].size() > 4) continue;
     waiting[rank].what +=

@@ -33,23 +33,19 @@ std::uint32_t Channels::open(const ChannelKey& key) {
   return number;
 }
 
-void Channels::wait(Channel& channel, const Notice& notice) {
+void Channels::wait_behind(Channel& channel, const Notice& notice) {
   const std::uint32_t number = waiting_.take();
   waiting_[number] = {.notice = notice, .next = kNone};
-  if (channel.first_waiting == kNone) {
-    channel.first_waiting = number;
-  } else {
-    waiting_[channel.last_waiting].next = number;
-  }
-  channel.last_waiting = number;
+  (channel.first_behind == kNone ? channel.first_behind : waiting_[channel.last_behind].next) = number;
+  channel.last_behind = number;
 }
 
-Notice Channels::pop_waiting(Channel& channel) {
-  const std::uint32_t number = channel.first_waiting;
-  const Notice notice = waiting_[number].notice;
-  channel.first_waiting = waiting_[number].next;
+void Channels::move_up(Channel& channel) {
+  const std::uint32_t number = channel.first_behind;
+  channel.has_waiting = true;
+  channel.waiting = waiting_[number].notice;
+  channel.first_behind = waiting_[number].next;
   waiting_.give_back(number);
-  return notice;
 }
 
 void Channels::forget(std::uint32_t number) {
@@ -85,14 +81,6 @@ std::vector<const Channel*> Channels::open_channels() const {
     if (number != kNone) open.push_back(&pool_[number]);
   }
   return open;
-}
-
-std::vector<Notice> Channels::waiting(const Channel& channel) const {
-  std::vector<Notice> notices;
-  for (std::uint32_t at = channel.first_waiting; at != kNone; at = waiting_[at].next) {
-    notices.push_back(waiting_[at].notice);
-  }
-  return notices;
 }
 
 }  // namespace orrery::astra

@@ -45,8 +45,10 @@ struct Channel {
   std::uint32_t users = 0;      ///< Chunks that hold on to it.
   std::uint32_t under_way = 0;  ///< Messages.
   std::uint32_t early = 0;      ///< Messages that arrived before their receive was posted.
-  std::uint32_t first_waiting = kNone;
-  std::uint32_t last_waiting = kNone;
+  bool has_waiting = false;
+  Notice waiting{};  ///< Who has waited longest; others follow in a list.
+  std::uint32_t first_behind = kNone;
+  std::uint32_t last_behind = kNone;
 };
 
 class Channels {
@@ -67,20 +69,29 @@ class Channels {
   /// Forgets a channel on which everything sent was received: counting may start anew.
   void forget_if_idle(std::uint32_t number) {
     const Channel& channel = pool_[number];
-    if (channel.users == 0 && channel.under_way == 0 && channel.early == 0 &&
-        channel.first_waiting == kNone) {
+    if (channel.users == 0 && channel.under_way == 0 && channel.early == 0 && !channel.has_waiting) {
       forget(number);
     }
   }
 
-  void wait(Channel& channel, const Notice& notice);
+  void wait(Channel& channel, const Notice& notice) {
+    if (channel.has_waiting) {
+      wait_behind(channel, notice);
+      return;
+    }
+    channel.has_waiting = true;
+    channel.waiting = notice;
+  }
   /// Who has waited longest; the channel has somebody waiting.
-  [[nodiscard]] Notice pop_waiting(Channel& channel);
+  [[nodiscard]] Notice pop_waiting(Channel& channel) {
+    const Notice notice = channel.waiting;
+    channel.has_waiting = false;
+    if (channel.first_behind != kNone) move_up(channel);
+    return notice;
+  }
 
   /// Channels in use, for reports.
   [[nodiscard]] std::vector<const Channel*> open_channels() const;
-  /// Whoever waits on `channel`, in order.
-  [[nodiscard]] std::vector<Notice> waiting(const Channel& channel) const;
 
  private:
   struct Waiting {
@@ -88,6 +99,8 @@ class Channels {
     std::uint32_t next = kNone;
   };
   static constexpr std::size_t kInitialTable = 1024;
+  void wait_behind(Channel& channel, const Notice& notice);
+  void move_up(Channel& channel);
   void forget(std::uint32_t number);
   void grow();
 

@@ -39,15 +39,16 @@ void check_kinds(const Trace& trace, const std::string& name) {
   if (trace.steps.empty()) throw InputError{fmt::format("{}: a custom collective without nodes", name)};
 }
 
+/// The file of one place of `places`. The same file may serve groups and all ranks: its peers are looked at later.
 CustomTrace read_custom(const workload::Workload& workload, const std::string& prefix, std::uint32_t place,
-                        std::uint32_t places) {
+                        std::uint32_t places, std::uint32_t npus) {
   const std::string name = fmt::format("{}.{}.et", prefix, place);
   if (place >= workload.ranks) {
     throw InputError{fmt::format("{}: no such file, but the collective has {} ranks", name, places)};
   }
   CustomTrace custom;
   NotedSource source{workload.open(place), custom.order};
-  custom.trace = read_trace(source, name, places, nullptr, false);
+  custom.trace = read_trace(source, name, npus, nullptr, false);
   check_kinds(*custom.trace, name);
   custom.order.seal();
   return custom;
@@ -113,13 +114,17 @@ std::unique_ptr<CustomRun> CustomRun::open(Machine& machine, std::uint32_t rank,
   if (!workload.open) workload = machine.inputs_.open_custom(prefix);
   auto& known = machine.custom_traces_[{prefix, place}];
   if (known == nullptr) {
-    known = std::make_unique<const CustomTrace>(read_custom(workload, prefix, place, places));
+    known = std::make_unique<const CustomTrace>(read_custom(workload, prefix, place, places, machine.npus_));
   }
   return std::unique_ptr<CustomRun>{new CustomRun{machine, rank, step.group, *known}};
 }
 
 std::uint32_t CustomRun::real_rank(std::uint32_t place) const {
-  return group_ == kAllRanks ? place : machine_.groups_.all()[group_].members[place];
+  if (group_ == kAllRanks) return place;
+  const Group& group = machine_.groups_.all()[group_];
+  if (place < group.members.size()) return group.members[place];
+  throw InputError{fmt::format("rank {}: its custom collective names peer {}, but group {} has {} ranks",
+                               rank_, place, group.name, group.members.size())};
 }
 
 void CustomRun::issue_ready() {

@@ -22,6 +22,7 @@ Machine::Machine(const Inputs& inputs, const Traces& traces, const Groups& group
       chunks_per_queue_{(system_.active_chunks + inputs.queues_per_dim - 1) / inputs.queues_per_dim} {
   const std::size_t dims = inputs.network.dims.size();
   ranks_.resize(folding == nullptr ? npus_ : 1);
+  agendas_.resize(ranks_.size());
   for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
     RankState& state = ranks_[rank];
     state.trace = traces.ranks[rank];
@@ -87,8 +88,9 @@ void Machine::observe(const Event& event, const Provenance& provenance) {
     at_switch = fabric_.is_before_switch(event.subject);
     const Message& message = fabric_.message(event.subject);
     if (!at_switch && message.hops == 1) {
-      const auto waiting = channels_.waiting(channels_[message.channel]);
-      if (!waiting.empty() && waiting[0].kind == Notice::Kind::kChunk) chunk = waiting[0].subject;
+      const Channel& channel = channels_[message.channel];
+      if (channel.has_waiting && channel.waiting.kind == Notice::Kind::kChunk)
+        chunk = channel.waiting.subject;
     }
   } else if (event.kind == EventKind::kLinkFree) {
     at_switch = fabric_.leaves_switch(event.subject);

@@ -51,7 +51,7 @@ class Machine final : Pinned, public engine::Handler, public engine::Watch {
   friend class EndpointBus;
 
   // Planning (agenda.cpp).
-  void plan(std::uint32_t rank, std::uint64_t delay, Callback callback);
+  void plan(std::uint32_t rank, std::uint64_t delay, const Callback& callback);
   void run_batch(std::uint32_t rank);
   void run_callback(std::uint32_t rank, const Callback& callback);
 
@@ -145,6 +145,7 @@ class Machine final : Pinned, public engine::Handler, public engine::Watch {
   TieWatch ties_;
   std::uint64_t chunks_per_queue_;
   std::vector<RankState> ranks_;
+  std::vector<Agenda> agendas_;  // By rank.
   Pool<Callback> callbacks_;
   Pool<Chunk> chunks_;
   Pool<Dataset> datasets_;

@@ -87,7 +87,7 @@ void Machine::deliver(std::uint32_t number) {
   const Message message = fabric_.take(number);
   Channel& channel = channels_[message.channel];
   --channel.under_way;
-  if (channel.first_waiting == kNone) {
+  if (!channel.has_waiting) {
     ++channel.early;
     if (message.sent.kind != Notice::Kind::kNobody) notify(message.sent);
     return;

@@ -61,23 +61,12 @@ enum class TreeState : std::uint8_t {
   kEnd
 };
 
-/// A part of a collective, on one rank. What the fields of a phase mean depends on its algorithm.
+/// A part of a collective, on one rank. What the fields of a phase mean depends on its algorithm. What every message
+/// touches comes first.
 struct Chunk {
   std::uint32_t rank = 0;
-  std::uint32_t dataset = 0;
-  std::uint32_t tag = 0;
-  std::int32_t priority = 0;
-  std::uint32_t next = kNone;  ///< In its queue.
-  std::uint32_t previous = kNone;
-  bool is_started = false;
-  bool reduces_now = false;  ///< Ring forms: whether this run of receives is reduced.
-  TreeState tree = TreeState::kBegin;
-  bool has_reduced = false;
-
-  std::uint32_t size = 0;       ///< Of its circle.
-  std::uint32_t index = 0;      ///< In its circle.
-  std::uint64_t message = 0;    ///< Bytes of the next message.
-  std::uint64_t reduction = 0;  ///< ns of its reduction.
+  std::uint32_t size = 0;  ///< Of its circle.
+  Phase phase{};
   std::uint32_t sends_left = 0;
   std::uint32_t tokens = 0;  ///< Packets that may be sent.
   std::uint32_t window = 0;
@@ -86,18 +75,30 @@ struct Chunk {
   std::uint32_t sent = 0;
   std::uint32_t unreduced_left = 0;  ///< Of the present run.
   std::uint32_t reduced_left = 0;
+  std::uint64_t message = 0;    ///< Bytes of the next message.
+  std::uint64_t reduction = 0;  ///< ns of its reduction.
   std::uint32_t send_channel = kNone;
   std::uint32_t receive_channel = kNone;
+  bool reduces_now = false;  ///< Ring forms: whether this run of receives is reduced.
+  bool is_started = false;
+  TreeState tree = TreeState::kBegin;
+  bool has_reduced = false;
+  bool is_shrinking = false;  ///< Halving-doubling.
+
+  std::uint32_t dataset = 0;
+  std::uint32_t tag = 0;
+  std::int32_t priority = 0;
+  std::uint32_t next = kNone;  ///< In its queue.
+  std::uint32_t previous = kNone;
+  std::uint32_t index = 0;  ///< In its circle.
 
   std::uint32_t distance = 0;  ///< Halving-doubling: to the partner of the next message.
-  bool is_shrinking = false;
-  std::uint64_t packet = 0;  ///< Bytes of the message that waits to be sent.
+  std::uint64_t packet = 0;    ///< Bytes of the message that waits to be sent.
   std::uint32_t packet_distance = 0;
 
   std::uint32_t parent = kNone;  ///< Double binary tree: ranks.
   std::array<std::uint32_t, 2> children{kNone, kNone};
 
-  Phase phase{};
   std::uint32_t next_phase = 0;
   std::vector<Phase> phases{};
   std::unique_ptr<CustomRun> custom{};
@@ -143,28 +144,47 @@ struct Callback {
   std::uint32_t next = kNone;
 };
 
+/// Callbacks of one instant. Mostly there is one; others follow it in a list.
 struct Batch {
   std::uint64_t time = 0;
-  std::uint32_t first = kNone;
-  std::uint32_t last = kNone;
+  Callback first{};
+  std::uint32_t last = kNone;  ///< Of those behind `first`.
 };
 
-/// A rank's batches by time; the earliest is taken first, and new ones mostly come last.
+/// A rank's batches by time. The earliest stands by itself: mostly there is no other.
 class Agenda {
  public:
-  [[nodiscard]] Batch& front() { return batches_[head_]; }
-  /// The batch of `time`; `is_new` when it was made.
-  [[nodiscard]] Batch& at(std::uint64_t time, bool& is_new);
-  void pop_front() {
-    if (++head_ == batches_.size()) {
-      batches_.clear();
-      head_ = 0;
+  [[nodiscard]] bool is_empty() const { return !has_first_; }
+  [[nodiscard]] Batch& front() { return first_; }
+  /// The batch of `time`; nullptr when there is none.
+  [[nodiscard]] Batch* find(std::uint64_t time) {
+    if (has_first_ && first_.time == time) return &first_;
+    return later_.empty() ? nullptr : find_later(time);
+  }
+  /// Adds a batch of a time that has none.
+  void add(const Batch& batch) {
+    if (!has_first_) {
+      has_first_ = true;
+      first_ = batch;
+    } else {
+      add_later(batch);
     }
+  }
+  void pop_front() {
+    has_first_ = !later_.empty();
+    if (has_first_) take_later();
   }
 
  private:
-  std::vector<Batch> batches_;
-  std::size_t head_ = 0;
+  [[nodiscard]] Batch* find_later(std::uint64_t time);
+  void add_later(const Batch& batch);
+  void take_later() {
+    first_ = later_.back();
+    later_.pop_back();
+  }
+  Batch first_{};
+  bool has_first_ = false;
+  std::vector<Batch> later_{};  // The latest first.
 };
 
 enum class Resource : std::uint8_t { kCpu, kCompute, kCommunication, kUnlimited };
@@ -200,7 +220,6 @@ struct RankState {
   std::array<BusyTime, kActivities> busy{};
   BusyTime overlap{};
 
-  Agenda agenda{};
   std::uint32_t chunks = 0;
   std::int32_t priority = 0;
   std::vector<Queue> queues{};
