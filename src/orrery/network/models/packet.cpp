@@ -217,7 +217,7 @@ std::vector<LinkCounters> PacketNet::link_counters() const {
     LinkCounters& one = counters[link];
     const Port& port = ports_[link];
     const PortMore& more = more_[link];
-    one.bytes = Bytes{static_cast<std::int64_t>(port.bytes)};
+    one.bytes = Bytes{static_cast<std::int64_t>(port.packets) * full_bytes_ - more.missing};
     one.packets = port.packets;
     one.drops = more.drops;
     one.marks = more.marks;

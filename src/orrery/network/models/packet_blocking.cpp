@@ -87,14 +87,12 @@ void PacketNet::send_blocking(std::uint32_t link, const Event& event, std::int64
   const std::int64_t time = send_time(link, bytes);
   port.free = now + time;
   port.wakes = true;
-  ++port.packets;
-  port.bytes += bytes;
-  ++hops_;
+  count(link, bytes);
   queue.sending_from = (event.info & kLocal) != 0 ? kNobody : pool_[event.pos - 1];
   queue.sending_bytes = bytes;
   if (loss_ == Loss::kCredit && (hop & kLastHop) == 0) queue.credit -= bytes;
   queue_->push({port.free, pack_key(PacketKind::kPort, link), 0, 0});
-  pass_on(event, hop, port, now, time);
+  pass_on(event, hop, now, time);
 }
 
 /// The packet has left: its place in the buffer is free, and the link over which it came may hear of it.

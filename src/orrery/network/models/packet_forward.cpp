@@ -23,14 +23,69 @@ std::int64_t PacketNet::head_start(const Port& port, std::uint32_t next, std::ui
   return std::max(std::min(port.head_time, time), time - send_time(next, bytes));
 }
 
+[[gnu::always_inline]] inline void PacketNet::pass_here(const Event& event, std::uint32_t hop,
+                                                        std::int64_t start, std::int64_t time) {
+  const std::uint32_t link = hop & ~kLastHop;
+  const Port& port = ports_[link];
+  Event next = event;
+  next.info &= ~kLocal;
+  if ((hop & kLastHop) != 0) {
+    // In order and whole, only the last packet says something.
+    if (!counts_packets_ && (event.info & kFinal) == 0) return;
+    next.time = start + time + port.latency;
+    next.info |= kAtTarget;
+  } else {
+    ++next.pos;
+    const std::uint32_t bytes = event.info & kBytesMask;
+    next.time = start + port.latency +
+                (port.is_cut ? head_start(port, pool_[next.pos] & ~kLastHop, bytes, time) : time);
+  }
+  emit(link, next);
+}
+
+[[gnu::always_inline]] inline void PacketNet::arrive_here(const Event& event) {
+  const std::uint32_t hop = pool_[event.pos];
+  const std::uint32_t link = hop & ~kLastHop;
+  Port& port = ports_[link];
+  if (port.is_down) [[unlikely]] {
+    more_[link].waiting.push_back(event);
+    return;
+  }
+  const std::uint32_t bytes = event.info & kBytesMask;
+  const std::int64_t time = send_time(link, bytes);
+  const std::int64_t start = std::max(event.time, port.free);
+  Event sent = event;
+  if (const std::int64_t wait = start - event.time; wait > 0) {
+    if (wait + time > more_[link].drop_wait) [[unlikely]] {
+      return drop(event, link);
+    }
+    if (wait > more_[link].mark_from && is_marked(link, wait)) sent.info |= kMarked;
+    port.worst_wait = std::max(port.worst_wait, wait);
+    if (engine_.observer() != nullptr) [[unlikely]] {
+      observe_queue(link, event.time, wait);
+    }
+  }
+  port.free = start + time;
+  count(link, bytes);
+  pass_here(sent, hop, start, time);
+}
+
+void PacketNet::arrive(const Event& event) { arrive_here(event); }
+
+void PacketNet::pass_on(const Event& event, std::uint32_t hop, std::int64_t start, std::int64_t time) {
+  pass_here(event, hop, start, time);
+}
+
 bool PacketNet::run_events(std::uint64_t most) {
   for (std::uint64_t done = 0; done < most; ++done) {
     const Event* first = queue_->peek_before(limit_);
     if (first == nullptr) return true;
     const Event event = *first;
     queue_->pop();
+    fetch_ahead();
+    if (event.key >> kKindShift == 0) landed(event);
     if (event.key >> kKindShift == 0 && (event.info & kAtTarget) == 0 && !is_blocking_) [[likely]] {
-      arrive(event);
+      arrive_here(event);
     } else {
       handle(event);
     }
@@ -58,53 +113,6 @@ void PacketNet::handle(const Event& event) {
     case PacketKind::kSender:
       return on_sender(who, event.time);
   }
-}
-
-void PacketNet::arrive(const Event& event) {
-  const std::uint32_t hop = pool_[event.pos];
-  const std::uint32_t link = hop & ~kLastHop;
-  Port& port = ports_[link];
-  if (port.is_down) [[unlikely]] {
-    more_[link].waiting.push_back(event);
-    return;
-  }
-  const std::uint32_t bytes = event.info & kBytesMask;
-  const std::int64_t time = send_time(link, bytes);
-  const std::int64_t start = std::max(event.time, port.free);
-  Event sent = event;
-  if (const std::int64_t wait = start - event.time; wait > 0) {
-    if (wait + time > more_[link].drop_wait) [[unlikely]] {
-      return drop(event, link);
-    }
-    if (wait > more_[link].mark_from && is_marked(link, wait)) sent.info |= kMarked;
-    port.worst_wait = std::max(port.worst_wait, wait);
-    if (engine_.observer() != nullptr) [[unlikely]] {
-      observe_queue(link, event.time, wait);
-    }
-  }
-  port.free = start + time;
-  ++port.packets;
-  port.bytes += bytes;
-  ++hops_;
-  pass_on(sent, hop, port, start, time);
-}
-
-void PacketNet::pass_on(const Event& event, std::uint32_t hop, const Port& port, std::int64_t start,
-                        std::int64_t time) {
-  Event next = event;
-  next.info &= ~kLocal;
-  if ((hop & kLastHop) != 0) {
-    // In order and whole, only the last packet says something.
-    if (!counts_packets_ && (event.info & kFinal) == 0) return;
-    next.time = start + time + port.latency;
-    next.info |= kAtTarget;
-  } else {
-    ++next.pos;
-    const std::uint32_t bytes = event.info & kBytesMask;
-    next.time = start + port.latency +
-                (port.is_cut ? head_start(port, pool_[next.pos] & ~kLastHop, bytes, time) : time);
-  }
-  queue_->push(next);
 }
 
 void PacketNet::join_turns(std::uint32_t id, std::int64_t now) {

@@ -48,7 +48,7 @@ void PacketNet::change_link(topology::LinkId id, const LinkState& state) {
   const std::uint32_t link = id.value();
   const std::int64_t now = count_ps(engine_.now());
   if (more_[link].train != kNobody) break_train(more_[link].train, now);
-  const Port old = ports_[link];
+  const Port old = ports_[link];  // With its ring, which is not looked at.
   paths_.change_link(id, state);
   set_port(link, state);
   // Packets that wait are counted in time; longer queues than now are kept in bytes.
@@ -70,26 +70,31 @@ void PacketNet::change_link(topology::LinkId id, const LinkState& state) {
 void PacketNet::retime(std::uint32_t link, std::int64_t now, const Port& old) {
   Port& port = ports_[link];
   PortMore& more = more_[link];
-  if (old.free <= now) return;
   const auto is_of_port = [&](const Event& event) {
     if (kind_of(event.key) != PacketKind::kPacket || (event.info & kLocal) != 0) return false;
-    const std::uint32_t crossed = (event.info & kAtTarget) != 0 ? event.pos : event.pos - 1;
-    return (pool_[crossed] & ~kLastHop) == link;
+    return crossed(event) == link;
   };
   more.held_time = old.full_time;
-  more.held_free = old.free - now;
-  for (Event event : queue_->drain()) {
-    if (!is_of_port(event)) {
+  more.held_free = std::max<std::int64_t>(0, old.free - now);
+  std::vector<Event> leaving;
+  for (const Event& event : queue_->drain()) {
+    if (is_of_port(event)) {
+      leaving.push_back(event);
+    } else {
       queue_->push(event);
-      continue;
     }
+  }
+  while (port.ring.size() > 0) leaving.push_back(port.ring.pop());
+  port.leaving = 0;
+  for (Event& event : leaving) {
     const std::uint32_t bytes = event.info & kBytesMask;
     const std::int64_t time = old_send_time(old, bytes);
     const bool at_target = (event.info & kAtTarget) != 0;
     const std::int64_t head = at_target ? time : head_start(old, pool_[event.pos] & ~kLastHop, bytes, time);
     const std::int64_t end = event.time - old.latency - head + time;
     if (end <= now) {
-      queue_->push(event);  // On the wire.
+      emit(link, event);  // On the wire.
+      more.last_landing = event.time;
     } else {
       event.time = end - now;
       more.held.push_back(event);
@@ -106,6 +111,8 @@ std::int64_t PacketNet::old_send_time(const Port& old, std::uint32_t bytes) cons
 void PacketNet::release_held(std::uint32_t link, std::int64_t now) {
   Port& port = ports_[link];
   PortMore& more = more_[link];
+  // Nothing overtakes what is on the wire: when the latency fell, that comes in first.
+  now = std::max(now, more.last_landing - port.latency);
   const auto stretch = [&](std::int64_t time) {
     __extension__ using Wide = __int128;
     return static_cast<std::int64_t>((Wide{time} * port.full_time + more.held_time - 1) / more.held_time);
@@ -117,14 +124,14 @@ void PacketNet::release_held(std::uint32_t link, std::int64_t now) {
     const bool at_target = (event.info & kAtTarget) != 0;
     const std::int64_t head = at_target ? time : head_start(port, pool_[event.pos] & ~kLastHop, bytes, time);
     event.time = std::max(now, now + stretch(event.time) - time + head) + port.latency;
-    queue_->push(event);
+    emit(link, event);
   }
   more.held.clear();
   more.held_free = 0;
 }
 
 void PacketNet::come_up(std::uint32_t link, std::int64_t now) {
-  if (more_[link].held_free > 0) release_held(link, now);
+  release_held(link, now);
   std::vector<Event> waiting;
   waiting.swap(more_[link].waiting);
   for (Event event : waiting) {

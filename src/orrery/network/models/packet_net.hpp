@@ -52,9 +52,46 @@ class PacketNet final : public NetworkModel, engine::Handler, engine::Background
   [[nodiscard]] bool run_events(std::uint64_t most);
   void handle(const Event& event);
   void arrive(const Event& event);
+  void arrive_here(const Event& event);
+  void pass_here(const Event& event, std::uint32_t hop, std::int64_t start, std::int64_t time);
   /// Sends on what has begun to leave the port at `start`.
-  void pass_on(const Event& event, std::uint32_t hop, const Port& port, std::int64_t start,
-               std::int64_t time);
+  void pass_on(const Event& event, std::uint32_t hop, std::int64_t start, std::int64_t time);
+  /// From the port of `link` to the next one, or to the target.
+  void emit(std::uint32_t link, const Event& event) {
+    Port& port = ports_[link];
+    if (port.leaving++ == 0) {
+      queue_->push(event);
+    } else {
+      port.ring.push(event);
+    }
+  }
+  /// The first of those under way from a port is there.
+  void landed(const Event& event) {
+    Port& port = ports_[crossed(event)];
+    if (--port.leaving > 0) queue_->push(port.ring.pop());
+  }
+  /// The link over which a packet came.
+  [[nodiscard]] std::uint32_t crossed(const Event& event) const {
+    return pool_[(event.info & detail::kAtTarget) != 0 ? event.pos : event.pos - 1] & ~detail::kLastHop;
+  }
+  /// Most of the time goes into waiting for memory, and what comes next is known.
+  void fetch_ahead() const {
+    constexpr std::size_t kPorts = 8;
+    constexpr std::size_t kRing = 4;
+    if (const Event* soon = queue_->ahead(kPorts); soon != nullptr && soon->key >> detail::kKindShift == 0) {
+      __builtin_prefetch(&ports_[pool_[soon->pos] & ~detail::kLastHop]);
+      __builtin_prefetch(&ports_[crossed(*soon)]);
+      __builtin_prefetch(&ports_[crossed(*soon)].ring);
+    }
+    if (const Event* soon = queue_->ahead(kRing); soon != nullptr && soon->key >> detail::kKindShift == 0) {
+      __builtin_prefetch(ports_[crossed(*soon)].ring.front());
+    }
+  }
+  void count(std::uint32_t link, std::uint32_t bytes) {
+    ++ports_[link].packets;
+    ++hops_;
+    if (bytes != full_bytes_) more_[link].missing += std::int64_t{full_bytes_} - bytes;
+  }
   [[nodiscard]] std::int64_t send_time(std::uint32_t link, std::uint32_t bytes) const;
   [[nodiscard]] std::int64_t head_start(const Port& port, std::uint32_t next, std::uint32_t bytes,
                                         std::int64_t time) const;

@@ -5,6 +5,7 @@
 /// Packets come in their millions and lie close together in time, so a push is one append to a bucket and a pop one
 /// step in a sorted one. Events beyond the calendar wait in a heap. The order is (time, key) and nothing else: it does
 /// not depend on the width of buckets or on the order of pushes.
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -57,15 +58,24 @@ class PacketQueue {
   void restart(std::int64_t time) { current_bucket_ = (time >> shift_) - 1; }
 
  private:
-  static constexpr std::int64_t kBuckets = 4096;
+  static constexpr std::int64_t kBuckets = 1024;  // Their heads stay in the first cache.
   static constexpr std::size_t kWords = kBuckets / 64;
   static constexpr std::size_t kAdaptEvery = 1U << 15;
 
   void put(std::int64_t bucket, const PacketEvent& event) {
     const auto index = static_cast<std::size_t>(bucket & (kBuckets - 1));
-    buckets_[index].push_back(event);
+    Bucket& into = buckets_[index];
+    if (into.count == into.events.size()) [[unlikely]] {
+      into.events.resize(std::max<std::size_t>(16, 2 * into.events.size()));
+    }
+    into.events[into.count++] = event;
     filled_[index / 64] |= std::uint64_t{1} << (index % 64);
   }
+  /// Its vector only grows; the first `count` are in use.
+  struct Bucket {
+    std::vector<PacketEvent> events;
+    std::size_t count = 0;
+  };
   void push_elsewhere(std::int64_t bucket, const PacketEvent& event);
   /// Makes the next bucket with events the current one; false when it is not before `limit` or there is none. Never
   /// goes past `limit`: what is pushed next may be as early as that.
@@ -73,14 +83,17 @@ class PacketQueue {
   /// The next filled bucket after the current one, or -1.
   [[nodiscard]] std::int64_t next_filled() const;
   void pull_overflow();
+  void sort_current();
   void adapt();
   void rebuild(int shift);
 
   int shift_ = 10;  // A bucket is 2^shift_ picoseconds wide.
   std::int64_t current_bucket_ = -1;
   std::vector<PacketEvent> current_;  // Sorted.
+  std::vector<PacketEvent> merged_;   // While sorting.
+  std::vector<std::size_t> runs_;     // Likewise: where ascending parts begin.
   std::size_t next_ = 0;
-  std::array<std::vector<PacketEvent>, kBuckets> buckets_;
+  std::array<Bucket, kBuckets> buckets_;
   std::array<std::uint64_t, kWords> filled_{};
   std::vector<PacketEvent> overflow_;  // Heap, earliest first.
   std::size_t size_ = 0;

@@ -25,7 +25,7 @@ bool PacketNet::try_train(std::uint32_t id) {
   if (!spec_.trains || (is_spraying_ && sprays(live.route).size() > 1)) return false;
   bool is_alone = true;
   for_each_hop(live.first, [&](std::uint32_t link) {
-    is_alone = is_alone && more_[link].users == 1 && !ports_[link].is_down;
+    is_alone = is_alone && more_[link].users == 1 && !ports_[link].is_down && ports_[link].free <= live.start;
   });
   if (!is_alone || !stays_alone(live)) return false;
   for_each_hop(live.first, [&](std::uint32_t link) { more_[link].train = id; });
@@ -82,7 +82,7 @@ std::int64_t PacketNet::train_end(const Live& message, bool counts) {
       const std::int64_t last_wait = is_first ? 0 : last_start - last_ready;
       port.worst_wait = std::max({port.worst_wait, full_wait, last_wait});
       port.packets += message.packets;
-      port.bytes += static_cast<std::uint64_t>(full) * full_bytes_ + message.last_bytes;
+      more_[link].missing += std::int64_t{full_bytes_} - message.last_bytes;
       train_hops_ += message.packets;
     }
     if ((pool_[pos] & kLastHop) != 0) return last_start + last_time + port.latency;

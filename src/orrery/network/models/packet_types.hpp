@@ -42,25 +42,56 @@ inline constexpr std::uint32_t kMostMessages = 1U << 28;
 }
 [[nodiscard]] constexpr std::uint32_t number_of(std::uint64_t key) { return static_cast<std::uint32_t>(key); }
 
-/// One direction of a link with the queue in front of it. One cache line: each packet touches it.
-struct alignas(64) Port {
+/// Packets on the way from one port to the next, in order; only the first has an event.
+class PacketRing {
+ public:
+  void push(const PacketEvent& event) {
+    if (count_ == slots_.size()) grow();
+    slots_[(first_ + count_++) & (slots_.size() - 1)] = event;
+  }
+  [[nodiscard]] PacketEvent pop() {
+    const PacketEvent event = slots_[first_];
+    first_ = (first_ + 1) & (slots_.size() - 1);
+    --count_;
+    return event;
+  }
+  [[nodiscard]] std::size_t size() const { return count_; }
+  /// Where the next one to pop is.
+  [[nodiscard]] const PacketEvent* front() const { return slots_.data() + first_; }
+
+ private:
+  void grow() {
+    std::vector<PacketEvent> larger(slots_.empty() ? 8 : 2 * slots_.size());
+    for (std::size_t i = 0; i < count_; ++i) larger[i] = slots_[(first_ + i) & (slots_.size() - 1)];
+    slots_.swap(larger);
+    first_ = 0;
+  }
+  std::vector<PacketEvent> slots_;  // A power of two.
+  std::size_t first_ = 0;
+  std::size_t count_ = 0;
+};
+
+/// One direction of a link with the queue in front of it. Two neighbouring cache lines: each packet touches them.
+struct alignas(128) Port {
   std::int64_t free = 0;       ///< When all it has accepted is sent.
   std::int64_t full_time = 0;  ///< To send a full packet.
   std::int64_t latency = 0;
   std::int64_t head_time = 0;  ///< To send what the next node needs to see before it sends on.
   std::int64_t worst_wait = 0;
   std::uint64_t packets = 0;
-  std::uint64_t bytes = 0;
-  bool is_cut = false;  ///< The node behind it sends on before it has all of a packet.
+  std::uint32_t leaving = 0;  ///< Packets that it sends or has sent and that are not at the next port.
+  bool is_cut = false;        ///< The node behind it sends on before it has all of a packet.
   bool is_down = false;
   bool is_paused = false;    ///< By the node behind it (PFC).
   bool wants_pause = false;  ///< The node behind it has said so.
   bool wakes = false;        ///< An event at `free` is pending (blocking ports).
+  alignas(64) PacketRing ring;
 };
-static_assert(sizeof(Port) == 64, "one cache line");
+static_assert(sizeof(Port) == 128, "two cache lines");
 
 /// The rest of a port, seldom touched.
 struct PortMore {
+  std::int64_t missing = 0;  ///< Bytes by which its packets were shorter than full ones.
   std::uint64_t bits_per_second = 0;
   std::uint64_t drops = 0;
   std::uint64_t marks = 0;
@@ -76,6 +107,7 @@ struct PortMore {
   std::int64_t held_free =
       0;  ///< While it is down: sending left to do, at the speed of `held_time` a packet.
   std::int64_t held_time = 1;
+  std::int64_t last_landing = 0;  ///< Of what was on the wire when the link last changed.
   std::vector<PacketEvent>
       held{};  ///< While it is down: accepted packets; their time is sending left until their end.
   std::vector<PacketEvent> waiting{};  ///< While it is down: those that came later.
