@@ -140,6 +140,11 @@ void read_scheduling(const Cursor& root, SystemSettings& to) {
   }
 }
 
+/// ASTRA-sim keeps these as floats on the way.
+std::uint64_t read_float_whole(const Cursor& at) {
+  return static_cast<std::uint64_t>(static_cast<float>(read_number(at, 0, kNanosecondsMax)));
+}
+
 void read_endpoint(const Cursor& root, double injection_scale, SystemSettings& to) {
   if (root.has("endpoint-delay")) {
     const std::uint64_t stated = read_whole(root.at("endpoint-delay"), 0, kWholeMax);
@@ -150,10 +155,10 @@ void read_endpoint(const Cursor& root, double injection_scale, SystemSettings& t
     }
     to.endpoint_delay = static_cast<std::uint64_t>(scaled);
   }
-  if (root.has("L")) to.bus.latency = read_whole(root.at("L"), 0, kNanosecondsMax);
-  if (root.has("o")) to.bus.overhead = read_whole(root.at("o"), 0, kNanosecondsMax);
-  if (root.has("g")) to.bus.gap = read_whole(root.at("g"), 0, kNanosecondsMax);
-  if (root.has("G")) to.bus.gap_per_byte = read_number(root.at("G"), 0, 1e9);
+  if (root.has("L")) to.bus.latency = read_float_whole(root.at("L"));
+  if (root.has("o")) to.bus.overhead = read_float_whole(root.at("o"));
+  if (root.has("g")) to.bus.gap = read_float_whole(root.at("g"));
+  if (root.has("G")) to.bus.gap_per_byte = double{static_cast<float>(read_number(root.at("G"), 0, 1e9))};
   if (root.has("model-shared-bus"))
     to.bus.modelled = read_whole(root.at("model-shared-bus"), 0, kWholeMax) == 1;
   if (root.has("local-reduction-delay")) {

@@ -37,7 +37,7 @@ struct SharedBus {
   std::uint64_t latency = 0;   ///< L, in ns.
   std::uint64_t overhead = 0;  ///< o, in ns.
   std::uint64_t gap = 0;       ///< g, in ns.
-  double gap_per_byte = 0;     ///< G, in ns.
+  double gap_per_byte = 0;     ///< G, in ns; ASTRA-sim keeps it as a float.
   std::int64_t reduction_delay = 1;
 };
 
