@@ -3,8 +3,8 @@
 """Runs the benchmarks and writes results.json: name to ratio (or figure).
 
 Engine: the same programs on Orrery and on SimGrid (pure max-min), whole processes, CPU seconds, median of five,
-taken in turns so that both see the same machine. Scale: one ring all-reduce on 4,096 ranks of a fat tree, a
-cluster of 16,384 GPUs loaded, checked and routed, and training-like workloads replayed, with CPU seconds and peak memory.
+taken in turns so that both see the same machine. Scale: one ring all-reduce on 4,096 ranks of a fat tree, a cluster of
+16,384 GPUs loaded, checked and routed, and training-like workloads replayed, with CPU seconds and peak memory.
 """
 
 import argparse
@@ -96,6 +96,29 @@ def bench_scale(build: Path, results: dict) -> None:
         results[f"{name}_mib"] = round(memory, 1)
 
 
+def bench_traces(build: Path, results: dict, size: int = 1 << 30) -> None:
+    """One trace file of a GiB: read node by node, and summed up with its longest chain."""
+    program = str(build / "bench" / "bench_trace")
+    trace = build / "bench" / "trace.0.et"
+    measure([program, "make", str(trace), str(size)])
+    print(f"\n{'traces':24} {'MB/s CPU':>10} {'MiB':>10}   wanted")
+    try:
+        for name, wanted, memory_allowed in [("read", 200, 64), ("info", 200, 256)]:
+            _, _, text = measure([program, name, str(trace)])
+            figures = json.loads(text)
+            speed = figures["bytes"] / 1e6 / figures["seconds"]
+            verdict = "" if speed >= wanted and figures["peak_mib"] <= memory_allowed else "  <-- below"
+            print(
+                f"{'trace_' + name:24} {speed:10.0f} {figures['peak_mib']:10.1f}   {wanted} MB/s, "
+                f"{memory_allowed} MiB{verdict}",
+                flush=True,
+            )
+            results[f"trace_{name}_mb_per_cpu_second"] = round(speed, 1)
+            results[f"trace_{name}_mib"] = figures["peak_mib"]
+    finally:
+        trace.unlink()
+
+
 def bench_infragraph(build: Path, output: Path) -> None:
     """The peer takes a minute; it is installed by tools/requirements-bench.txt and left out when it is missing."""
     print(flush=True)
@@ -114,6 +137,7 @@ def main() -> None:
     results: dict = {}
     bench_engine(arguments.build, arguments.repeats, results)
     bench_scale(arguments.build, results)
+    bench_traces(arguments.build, results)
     output = arguments.output or arguments.build / "results.json"
     output.write_text(json.dumps(results, indent=2, sort_keys=True) + "\n")
     if not arguments.quick:

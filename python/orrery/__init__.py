@@ -17,6 +17,7 @@ from orrery._core import Bug, InputError, SimulationError, commit, version  # no
 from orrery._describe import clusters, describe  # noqa: E402
 from orrery._replay import replay  # noqa: E402
 from orrery._run import run  # noqa: E402
+from orrery._trace import trace_check, trace_info  # noqa: E402
 
 
 
@@ -40,5 +41,7 @@ __all__ = [
     "describe",
     "replay",
     "run",
+    "trace_check",
+    "trace_info",
     "version",
 ]

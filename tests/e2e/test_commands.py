@@ -11,6 +11,10 @@ import pytest
 RING = "ring:hosts=5,bandwidth=1Gbps,latency=1us"
 COMMANDS = [
     ["run"],
+    ["trace", "info"],
+    ["trace", "check"],
+    ["trace", "json"],
+    ["trace", "convert"],
     ["collective"],
     ["cluster", "list"],
     ["cluster", "show"],
