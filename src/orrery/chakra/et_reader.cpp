@@ -38,14 +38,17 @@ bool starts_like_a_node(std::string_view message) {
 /// Whether the attributes stand in field 11, where they stood before 0.0.4. Later schemas have a message there too,
 /// of storage nodes; it starts with a number, an attribute with its name.
 bool has_old_attributes(std::string_view message) {
-  protozero::pbf_reader reader{message.data(), message.size()};
-  while (reader.next()) {
-    if (reader.tag() == 11 && reader.wire_type() == protozero::pbf_wire_type::length_delimited) {
-      protozero::pbf_reader field = reader.get_message();
-      return field.next() && field.tag() == 1 &&
-             field.wire_type() == protozero::pbf_wire_type::length_delimited;
+  try {
+    protozero::pbf_reader reader{message.data(), message.size()};
+    while (reader.next()) {
+      if (reader.tag() == 11 && reader.wire_type() == protozero::pbf_wire_type::length_delimited) {
+        protozero::pbf_reader field = reader.get_message();
+        return field.next() && field.tag() == 1 &&
+               field.wire_type() == protozero::pbf_wire_type::length_delimited;
+      }
+      reader.skip();
     }
-    reader.skip();
+  } catch (const protozero::exception&) {  // Whatever field 11 holds, it is no attribute.
   }
   return false;
 }
