@@ -36,7 +36,9 @@ bool read_rank(const std::string& path, std::optional<Rank> rank, TraceGraph& gr
       try {
         chakra::lower(node, *nodes, rank, op);
       } catch (const InputError& error) {
-        problems.add({ProblemKind::kBadNode, error.what(), {{rank.value_or(0), node.id, node.name}}});
+        constexpr std::size_t kNameShown = 80;
+        const std::string name = node.name.substr(0, kNameShown);
+        problems.add({ProblemKind::kBadNode, error.what(), {{rank.value_or(0), node.id, name}}});
         op.clear();
         op.id = node.id;
         op.name = node.name;

@@ -29,7 +29,10 @@ bool communicates(const workload::Op& op) {
 void TraceGraph::add(const workload::Op& op) {
   if (ids_.size() >= kNone) throw InputError{fmt::format("rank {} has more than {} nodes", rank_, kNone)};
   ids_.push_back(op.id);
-  names_.push_back(op.name.substr(0, kNameShown));
+  const auto [known, is_new] =
+      known_names_.try_emplace(op.name.substr(0, kNameShown), static_cast<std::uint32_t>(names_.size()));
+  if (is_new) names_.push_back(known->first);
+  name_of_.push_back(known->second);
   deps_.insert(deps_.end(), op.data_deps.begin(), op.data_deps.end());
   deps_.insert(deps_.end(), op.control_deps.begin(), op.control_deps.end());
   first_dep_.push_back(deps_.size());
@@ -39,7 +42,7 @@ void TraceGraph::add(const workload::Op& op) {
   ops_.push_back(op);
   ops_.back().data_deps = {};
   ops_.back().control_deps = {};
-  ops_.back().name = names_.back();
+  ops_.back().name = known->first;
 }
 
 void TraceGraph::sort_by_id(TraceProblems& problems) {
@@ -50,7 +53,7 @@ void TraceGraph::sort_by_id(TraceProblems& problems) {
     if (ids_[by_id_[i]] != ids_[by_id_[i - 1]]) continue;
     problems.add({ProblemKind::kDuplicateId,
                   fmt::format("rank {}: id {} is given to '{}' and to '{}'", rank_, ids_[by_id_[i]],
-                              names_[by_id_[i - 1]], names_[by_id_[i]]),
+                              name(by_id_[i - 1]), name(by_id_[i])),
                   {place(by_id_[i - 1]), place(by_id_[i])}});
   }
 }
@@ -72,7 +75,7 @@ void TraceGraph::connect(TraceProblems& problems) {
       }
       problems.add({ProblemKind::kMissingDependency,
                     fmt::format("rank {}: node {} '{}' depends on node {}, which does not exist", rank_,
-                                ids_[node], names_[node], deps_[i]),
+                                ids_[node], name(node), deps_[i]),
                     {place(node)}});
       deps_[i] = kNowhere;
     }
@@ -106,7 +109,7 @@ void TraceGraph::report_cycles(const std::vector<std::uint32_t>& missing, TraceP
     for (auto node = begin; node != path.end(); ++node) {
       const auto shown = static_cast<std::size_t>(node - begin);
       if (shown < kShown) {
-        problem.message += fmt::format("node {} '{}' waits for ", ids_[*node], names_[*node]);
+        problem.message += fmt::format("node {} '{}' waits for ", ids_[*node], name(*node));
       }
       if (shown == kShown) problem.message += fmt::format("... {} more ... ", path.end() - node);
       problem.nodes.push_back(place(*node));

@@ -3,6 +3,7 @@
 /// The nodes of one rank as a graph: what depends on what, and an order in which they can run.
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "orrery/app/trace_check.hpp"
@@ -27,12 +28,15 @@ class TraceGraph {
   void connect(TraceProblems& problems);
   [[nodiscard]] std::vector<Index> order(TraceProblems& problems);
   void report_cycles(const std::vector<std::uint32_t>& missing, TraceProblems& problems) const;
-  [[nodiscard]] NodePlace place(Index index) const { return {rank_, ids_[index], names_[index]}; }
+  [[nodiscard]] NodePlace place(Index index) const { return {rank_, ids_[index], name(index)}; }
+  [[nodiscard]] const std::string& name(Index index) const { return names_[name_of_[index]]; }
 
   workload::Rank rank_;
   std::vector<std::uint64_t> ids_;
+  std::vector<std::uint32_t> name_of_;  // Into names_: kernels have few names, and there are many of them.
   std::vector<std::string> names_;
-  std::vector<std::size_t> first_dep_{0};  // One more than nodes.
+  std::unordered_map<std::string, std::uint32_t> known_names_;  // Looked up only.
+  std::vector<std::size_t> first_dep_{0};                       // One more than nodes.
   std::vector<std::uint64_t>
       deps_;  // Ids; after connect() indices, with kNowhere for those that are missing.
   std::vector<Index> communication_of_;  // Index into ops_, or kNone.

@@ -32,9 +32,13 @@ std::string step_text(const Step& step) {
 }  // namespace
 
 void TraceMatch::add(Rank rank, const std::vector<Op>& ops) {
+  std::map<std::string, bool> has;  // Groups of this rank; each is looked at, and complained of, once.
   for (const Op& op : ops) {
     if (op.kind == OpKind::kCollective) {
-      if (has_group(rank, op)) add_step(rank, op);
+      check_root(rank, op);
+      auto known = has.find(op.group);
+      if (known == has.end()) known = has.emplace(op.group, has_group(rank, op)).first;
+      if (known->second) add_step(rank, op);
     } else {
       add_message(rank, op);
     }
@@ -76,14 +80,16 @@ void TraceMatch::add_message(Rank rank, const Op& op) {
        {{source, send.id, send.name}, {target, receive.id, receive.name}}});
 }
 
+void TraceMatch::check_root(Rank rank, const Op& op) {
+  if (op.root < ranks_) return;
+  problems_.add({ProblemKind::kNoSuchRank,
+                 fmt::format("rank {}: node {} '{}' has root {}, but the trace has ranks 0 to {}", rank,
+                             op.id, op.name, op.root, ranks_ - 1),
+                 {{rank, op.id, op.name}}});
+}
+
 bool TraceMatch::has_group(Rank rank, const Op& op) {
   const NodePlace place{rank, op.id, op.name};
-  if (op.root >= ranks_) {
-    problems_.add({ProblemKind::kNoSuchRank,
-                   fmt::format("rank {}: node {} '{}' has root {}, but the trace has ranks 0 to {}", rank,
-                               op.id, op.name, op.root, ranks_ - 1),
-                   {place}});
-  }
   if (op.group.empty()) return true;
   const auto found = groups_.find(op.group);
   if (found == groups_.end()) {

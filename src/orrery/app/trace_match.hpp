@@ -54,6 +54,7 @@ class TraceMatch {
   void add_step(workload::Rank rank, const workload::Op& op);
   void compare(workload::Rank rank, const std::string& group, Sequence& sequence, const Step& step);
   [[nodiscard]] bool has_group(workload::Rank rank, const workload::Op& op);
+  void check_root(workload::Rank rank, const workload::Op& op);
   void finish_messages();
   void finish_groups();
   void report_short(const std::string& group, Sequence& sequence, workload::Rank rank, std::size_t done);
