@@ -120,7 +120,7 @@ class Flow final : public NetworkModel, engine::Handler, engine::Settler, engine
       transfer.state = State::kLatency;
       schedule(transfer.start, engine::Phase::kArrival, pack(EventKind::kStart, id, transfer.generation));
     } else {
-      activate(id, static_cast<double>(transfer.size));
+      start(id);  // An express transfer on its links must share from now on.
     }
   }
 

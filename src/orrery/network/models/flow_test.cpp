@@ -59,6 +59,19 @@ TEST(Flow, AStreamIsInOrderAndUsesTheLinkWithoutAGap) {
   EXPECT_EQ(network.arrived(c), Time{11ms});
 }
 
+TEST(Flow, TwoStreamsThatEndMessagesTogetherShareTheNextOnesToo) {
+  TestNetwork network{"flow", kStar};
+  const StreamId a = network.model().open_stream();
+  const StreamId b = network.model().open_stream();
+  std::size_t last = 0;
+  for (int i = 0; i < 3; ++i) {
+    network.send(Time{}, 1, 0, Bytes{1'000'000}, a);
+    last = network.send(Time{}, 2, 0, Bytes{1'000'000}, b);
+  }
+  network.run();
+  EXPECT_EQ(network.arrived(last), Time{7ms});  // Six megabytes through one port, however they are cut.
+}
+
 TEST(Flow, LinksChangeUnderWay) {
   TestNetwork network{"flow", kStar};
   const std::size_t message = network.send(Time{}, 0, 1, Bytes{3'000'000});
