@@ -53,25 +53,29 @@ void PacketNet::try_send(std::uint32_t link, std::int64_t now) {
   if (port.wakes) finish_sending(link, now);
   if (port.is_down || port.is_paused) return;
   PortQueue& queue = queues_[link];
-  if (!queue.packets.empty()) {
-    const Event event = queue.packets.front();
-    if (!has_credit(link, event)) return;
-    queue.packets.pop_front();
-    queue.bytes -= event.info & kBytesMask;
-    return send_blocking(link, event, now);
-  }
   Sender& sender = senders_[link];
-  if (sender.head == kNobody) return;
-  // Credit for a full packet, whoever's turn it is: no turn is taken in vain.
-  if (!has_credit(link, {now, 0, messages_[sender.head].first, full_bytes_})) return;
-  std::int64_t ready = kNoTime;
-  const std::uint32_t id = take_turn(sender, now, ready);
-  if (id != kNobody) {
-    send_blocking(link, next_packet(id, now), now);
-    after_packet(id, link, now);
-  } else if (sender.head != kNobody && ready != kNoTime) {
-    wake_sender(link, ready);
+  // The host's own packets and those under way take turns.
+  const bool is_own_turn = sender.head != kNobody && (queue.packets.empty() || !port.was_own);
+  if (is_own_turn) {
+    // Credit for a full packet, whoever's turn it is: no turn is taken in vain.
+    if (!has_credit(link, {now, 0, messages_[sender.head].first, full_bytes_})) return;
+    std::int64_t ready = kNoTime;
+    const std::uint32_t id = take_turn(sender, now, ready);
+    if (id != kNobody) {
+      send_blocking(link, next_packet(id, now), now);
+      after_packet(id, link, now);
+      port.was_own = sender.head != kNobody || !queue.packets.empty();
+      return;
+    }
+    if (sender.head != kNobody && ready != kNoTime) wake_sender(link, ready);
   }
+  if (queue.packets.empty()) return;
+  const Event event = queue.packets.front();
+  if (!has_credit(link, event)) return;
+  port.was_own = false;
+  queue.packets.pop_front();
+  queue.bytes -= event.info & kBytesMask;
+  send_blocking(link, event, now);
 }
 
 bool PacketNet::has_credit(std::uint32_t link, const Event& event) const {

@@ -131,7 +131,8 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(PacketExact, PortsThatAreNeverHeldBackAreAsFast) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     for (const Storm& storm : kStorms) {
-      if (storm.has_changes) continue;
+      // In a ring hosts pass packets on, and turns depend on what waits where.
+      if (storm.has_changes || storm.cluster.starts_with("ring")) continue;
       const Outcome plain = run("packet:trains=false", storm, seed);
       for (const char* held :
            {"packet:trains=false,loss=pfc,pause_at=1GB,resume_at=1GB",

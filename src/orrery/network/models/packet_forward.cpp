@@ -43,14 +43,9 @@ std::int64_t PacketNet::head_start(const Port& port, std::uint32_t next, std::ui
   emit(link, next);
 }
 
-[[gnu::always_inline]] inline void PacketNet::arrive_here(const Event& event) {
-  const std::uint32_t hop = pool_[event.pos];
+[[gnu::always_inline]] inline void PacketNet::accept(const Event& event, std::uint32_t hop) {
   const std::uint32_t link = hop & ~kLastHop;
   Port& port = ports_[link];
-  if (port.is_down) [[unlikely]] {
-    more_[link].waiting.push_back(event);
-    return;
-  }
   const std::uint32_t bytes = event.info & kBytesMask;
   const std::int64_t time = send_time(link, bytes);
   const std::int64_t start = std::max(event.time, port.free);
@@ -68,6 +63,21 @@ std::int64_t PacketNet::head_start(const Port& port, std::uint32_t next, std::ui
   port.free = start + time;
   count(link, bytes);
   pass_here(sent, hop, start, time);
+}
+
+[[gnu::always_inline]] inline void PacketNet::arrive_here(const Event& event) {
+  const std::uint32_t hop = pool_[event.pos];
+  const std::uint32_t link = hop & ~kLastHop;
+  Port& port = ports_[link];
+  if (port.is_down) [[unlikely]] {
+    more_[link].waiting.push_back(event);
+    return;
+  }
+  if (port.has_turns && (event.info & kLocal) == 0) [[unlikely]] {
+    wait_for_turn(event, link);
+    return;
+  }
+  accept(event, hop);
 }
 
 void PacketNet::arrive(const Event& event) { arrive_here(event); }
@@ -127,6 +137,7 @@ void PacketNet::join_turns(std::uint32_t id, std::int64_t now) {
     messages_[sender.tail].turn_next = id;
   }
   sender.tail = id;
+  ports_[link].has_turns = !is_blocking_;
   wake_sender(link, std::max(now, ports_[link].free));
 }
 
@@ -169,22 +180,48 @@ std::uint32_t PacketNet::take_turn(Sender& sender, std::int64_t now, std::int64_
   return kNobody;
 }
 
+/// A host's own packets and those that pass through it take turns, one by one, as the inputs of a router do.
+void PacketNet::wait_for_turn(const Event& event, std::uint32_t link) {
+  PacketRing& waiting = more_[link].under_way;
+  Port& port = ports_[link];
+  const std::int64_t ahead = static_cast<std::int64_t>(waiting.size()) * port.full_time;
+  const std::int64_t wait = ahead + std::max<std::int64_t>(0, port.free - event.time);
+  if (wait + port.full_time > more_[link].drop_wait) return drop(event, link);
+  Event queued = event;
+  if (wait > more_[link].mark_from && is_marked(link, wait)) queued.info |= kMarked;
+  waiting.push(queued);
+  port.worst_wait = std::max(port.worst_wait, wait);
+  if (engine_.observer() != nullptr) [[unlikely]] {
+    observe_queue(link, event.time, wait);
+  }
+  wake_sender(link, std::max(event.time, port.free));
+}
+
 void PacketNet::on_sender(std::uint32_t link, std::int64_t now) {
   Sender& sender = senders_[link];
   if (sender.wake != now) return;  // It was woken earlier.
   sender.wake = kNoTime;
   if (is_blocking_) return try_send(link, now);
-  const Port& port = ports_[link];
+  Port& port = ports_[link];
   if (port.is_down) return;  // Woken when it comes up.
   if (port.free > now) return wake_sender(link, port.free);
+  PacketRing& under_way = more_[link].under_way;
   std::int64_t ready = kNoTime;
-  const std::uint32_t id = take_turn(sender, now, ready);
+  std::uint32_t id = kNobody;
+  if (under_way.size() == 0 || !port.was_own) id = take_turn(sender, now, ready);
   if (id != kNobody) {
     arrive(next_packet(id, now));
     after_packet(id, link, now);
-    ready = port.free;
+  } else if (under_way.size() > 0) {
+    Event event = under_way.pop();
+    event.time = now;
+    accept(event, pool_[event.pos]);
   }
-  if (sender.head != kNobody && ready != kNoTime) wake_sender(link, ready);
+  const bool has_left = sender.head != kNobody || under_way.size() > 0;
+  port.has_turns = has_left;
+  port.was_own = has_left && id != kNobody;
+  if (port.free > now) ready = port.free;
+  if (has_left && ready != kNoTime) wake_sender(link, ready);
 }
 
 PacketNet::Event PacketNet::next_packet(std::uint32_t id, std::int64_t now) {

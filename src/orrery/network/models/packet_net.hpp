@@ -53,6 +53,8 @@ class PacketNet final : public NetworkModel, engine::Handler, engine::Background
   void handle(const Event& event);
   void arrive(const Event& event);
   void arrive_here(const Event& event);
+  void accept(const Event& event, std::uint32_t hop);
+  void wait_for_turn(const Event& event, std::uint32_t link);
   void pass_here(const Event& event, std::uint32_t hop, std::int64_t start, std::int64_t time);
   /// Sends on what has begun to leave the port at `start`.
   void pass_on(const Event& event, std::uint32_t hop, std::int64_t start, std::int64_t time);

@@ -85,12 +85,15 @@ struct alignas(128) Port {
   bool is_paused = false;    ///< By the node behind it (PFC).
   bool wants_pause = false;  ///< The node behind it has said so.
   bool wakes = false;        ///< An event at `free` is pending (blocking ports).
+  bool has_turns = false;    ///< Its host has packets of its own to send, or those under way wait for them.
+  bool was_own = false;      ///< The last packet by turns was the host's own.
   alignas(64) PacketRing ring;
 };
 static_assert(sizeof(Port) == 128, "two cache lines");
 
 /// The rest of a port, seldom touched.
 struct PortMore {
+  PacketRing under_way;      ///< Packets that wait for their turn with those of the port's own host.
   std::int64_t missing = 0;  ///< Bytes by which its packets were shorter than full ones.
   std::uint64_t bits_per_second = 0;
   std::uint64_t drops = 0;
