@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs many cases at once for the comparison with the reference model: each line of standard input is the words
-// WORKLOAD SYSTEM NETWORK and options (aware, rendezvous, nofold, queues=N, injection=X, memory=FILE, groups=FILE), each
-// line of output the cycles per rank, or "error: ...".
+// Runs many cases at once for the comparison with the reference model. A line of standard input is WORKLOAD SYSTEM
+// NETWORK and options (aware, rendezvous, nofold, queues=N, injection=X, memory=FILE, groups=FILE); a line of output is
+// the number of ranks simulated and the cycles of each rank, or an error.
 #include <fmt/format.h>
 
 #include <iostream>

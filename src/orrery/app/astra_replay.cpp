@@ -30,7 +30,9 @@ astra::Inputs read_astra_inputs(const AstraReplayOptions& options, astra::Warnin
   if (options.queues_per_dim < 1 || options.queues_per_dim > 1024) {
     throw InputError{"num-queues-per-dim: expected 1 to 1024"};
   }
-  if (options.comm_scale != 1) warnings.emplace_back("comm-scale has no effect in ASTRA-sim; so it has none here");
+  if (options.comm_scale != 1) {
+    warnings.emplace_back("comm-scale has no effect in ASTRA-sim; so it has none here");
+  }
   if (options.compute_scale != 1) {
     warnings.emplace_back("compute-scale has no effect in ASTRA-sim; so it has none here");
   }
@@ -38,13 +40,17 @@ astra::Inputs read_astra_inputs(const AstraReplayOptions& options, astra::Warnin
   inputs.system = astra::read_system(options.system, options.injection_scale, warnings);
   inputs.network = astra::read_network(options.network, warnings);
   if (!options.memory.empty()) inputs.memory = astra::read_memory(options.memory, warnings);
-  if (!options.comm_group.empty()) inputs.groups = astra::read_groups(options.comm_group, inputs.network.npus());
+  if (!options.comm_group.empty()) {
+    inputs.groups = astra::read_groups(options.comm_group, inputs.network.npus());
+  }
   inputs.workload = chakra::open_traces(options.workload, options.comm_group);
   inputs.is_aware = options.is_aware;
   inputs.is_rendezvous = options.is_rendezvous;
   inputs.queues_per_dim = options.queues_per_dim;
   inputs.may_fold = options.may_fold;
-  inputs.open_custom = [system = options.system](const std::string& prefix) { return open_beside(prefix, system); };
+  inputs.open_custom = [system = options.system](const std::string& prefix) {
+    return open_beside(prefix, system);
+  };
   inputs.wants_stop = options.wants_stop;
   return inputs;
 }

@@ -17,8 +17,9 @@ std::string describe_strays(const std::vector<const Channel*>& channels, const C
   for (const Channel* channel : channels) {
     const ChannelKey& key = channel->key;
     if (channel->early == 0 || key.target != wanted.target || key.source != wanted.source) continue;
-    if (key.tag == wanted.tag)
+    if (key.tag == wanted.tag) {
       return fmt::format(" (a message of {} bytes with that tag is there)", key.size);
+    }
   }
   return "";
 }

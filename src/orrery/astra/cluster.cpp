@@ -25,8 +25,9 @@ void connect_line(topology::Graph& graph, const Dimension& dim, const std::vecto
   switch (dim.shape) {
     case Shape::kRing: {
       const std::size_t cables = members.size() == 2 ? 1 : members.size();
-      for (std::size_t i = 0; i < cables; ++i)
+      for (std::size_t i = 0; i < cables; ++i) {
         graph.connect(members[i], members[(i + 1) % members.size()], link);
+      }
       break;
     }
     case Shape::kFullyConnected:

@@ -30,8 +30,9 @@ class NotedSource final : public workload::OpSource {
 
 void check_kinds(const Trace& trace, const std::string& name) {
   for (const Step& step : trace.steps) {
-    if (step.kind == OpKind::kSend || step.kind == OpKind::kReceive || step.kind == OpKind::kCompute)
+    if (step.kind == OpKind::kSend || step.kind == OpKind::kReceive || step.kind == OpKind::kCompute) {
       continue;
+    }
     throw InputError{fmt::format(
         "{}: {}: a custom collective consists of sends, receives and compute; ASTRA-sim never finishes it",
         name, describe(step))};
@@ -64,7 +65,6 @@ void HashedOrder::allocate(std::uint64_t id) {
 void HashedOrder::add(std::uint64_t id, const std::vector<std::uint64_t>& parents) {
   allocate(id);
   const auto enter = [&](const Set& set) {
-    // tidy-allow: unordered, because this order is the one to be reproduced
     for (const std::uint64_t parent : set) {
       allocate(parent);
       parents_[id].insert(parent);
@@ -77,8 +77,7 @@ void HashedOrder::add(std::uint64_t id, const std::vector<std::uint64_t>& parent
 }
 
 void HashedOrder::seal() {
-  // tidy-allow: unordered, because this order is the one to be reproduced
-  for (const auto& [id, parents] : parents_) {
+  for (const auto& [id, parents] : parents_) {  // tidy-allow: unordered, because this order is what counts
     if (parents.empty()) free_.insert(id);
   }
 }
@@ -91,7 +90,6 @@ void HashedOrder::take(std::uint64_t id) {
 void HashedOrder::finish(std::uint64_t id) {
   --ongoing_;
   const Set& children = children_[id];
-  // tidy-allow: unordered, because this order is the one to be reproduced
   for (const std::uint64_t child : children) {
     parents_[child].erase(id);
     if (parents_[child].empty()) free_.insert(child);

@@ -8,7 +8,7 @@
 /// floor(size / bandwidth), and the message is at the next device after floor(latency + size / bandwidth).
 ///
 /// Both are part of this module and no network model of the registry, because the cycles depend on the order of
-/// events within an instant (docs/decisions/0012-astra-order.md).
+/// events within an instant (docs/decisions/0004-astra.md).
 #include <cstdint>
 #include <unordered_map>
 #include <vector>

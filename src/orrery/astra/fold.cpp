@@ -69,8 +69,9 @@ FoldingChoice choose_folding(const Inputs& inputs, const Traces& traces) {
   for (std::size_t i = 0; i < kCollectives; ++i) {
     if (!used[i]) continue;
     if (!inputs.system.custom[i].empty()) return no("a collective has an algorithm of its own");
-    if (std::string reason = add_choices(inputs, inputs.system.choices[i], kinds); !reason.empty())
+    if (std::string reason = add_choices(inputs, inputs.system.choices[i], kinds); !reason.empty()) {
       return no(reason);
+    }
   }
   FoldingChoice choice{.is_possible = true, .folding = {}, .reason = {}};
   for (std::size_t dim = 0; dim < kinds.size(); ++dim) {

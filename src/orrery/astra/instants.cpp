@@ -5,8 +5,9 @@ namespace orrery::astra {
 
 std::uint32_t Instants::find(std::uint64_t time) {
   std::size_t slot = slot_of(time);
-  while (table_[slot] != kNoBucket && buckets_[table_[slot]].time != time)
+  while (table_[slot] != kNoBucket && buckets_[table_[slot]].time != time) {
     slot = (slot + 1) & (table_.size() - 1);
+  }
   if (table_[slot] == kNoBucket) {
     if (time > kTimeLimit) {
       throw SimulationError{

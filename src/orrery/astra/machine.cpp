@@ -89,8 +89,9 @@ void Machine::observe(const Event& event, const Provenance& provenance) {
     const Message& message = fabric_.message(event.subject);
     if (!at_switch && message.hops == 1) {
       const Channel& channel = channels_[message.channel];
-      if (channel.has_waiting && channel.waiting.kind == Notice::Kind::kChunk)
+      if (channel.has_waiting && channel.waiting.kind == Notice::Kind::kChunk) {
         chunk = channel.waiting.subject;
+      }
     }
   } else if (event.kind == EventKind::kLinkFree) {
     at_switch = fabric_.leaves_switch(event.subject);

@@ -21,8 +21,9 @@ ChannelKey Machine::key_to(std::uint32_t rank, std::uint32_t target, std::uint32
 
 ChannelKey Machine::key_from(std::uint32_t rank, std::uint32_t source, std::uint32_t tag,
                              std::uint64_t size) const {
-  if (folding_ != nullptr)
+  if (folding_ != nullptr) {
     return {.tag = tag, .source = 0, .target = folding_->opposite(source), .size = size};
+  }
   return {.tag = tag, .source = source, .target = rank, .size = size};
 }
 

@@ -29,8 +29,9 @@ GroupLists read_groups(const std::string& path, std::uint32_t npus) {
     std::vector<std::uint32_t>& members = groups[*id];
     for (std::size_t i = 0; i < list.size(); ++i) {
       const auto rank = static_cast<std::uint32_t>(read_whole(list.item(i), 0, npus - 1.0));
-      if (std::ranges::find(members, rank) != members.end())
+      if (std::ranges::find(members, rank) != members.end()) {
         list.item(i).fail("this rank is in the group already");
+      }
       members.push_back(rank);
     }
     if (members.empty()) list.fail("expected at least one rank");

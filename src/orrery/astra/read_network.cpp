@@ -55,8 +55,9 @@ NetworkSettings read_network(const std::string& path, Warnings& warnings) {
     dim.size = static_cast<std::uint32_t>(size);
     if (static_cast<double>(dim.size) != size) sizes.item(i).fail("expected a whole number");
     npus *= size;
-    if (npus > kNpusMax)
+    if (npus > kNpusMax) {
       sizes.item(i).fail(fmt::format("{} NPUs in all; at most {} are simulated", npus, kNpusMax));
+    }
     dim.gigabytes = read_number(bandwidths.item(i), 0, 1e9);
     if (dim.gigabytes <= 0) bandwidths.item(i).fail("expected more than 0 GB/s");
     dim.bandwidth = dim.gigabytes * (1 << 30) / 1'000'000'000;

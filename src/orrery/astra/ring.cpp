@@ -20,8 +20,9 @@ void Machine::ring_start(std::uint32_t number) {
   chunk.reduction = reduction_time(chunk.message);
   chunk.sends_left = others;
   if (chunk.phase.collective == Collective::kAllReduce) chunk.sends_left = 2 * others;
-  if (chunk.phase.collective == Collective::kAllToAll && !is_direct)
+  if (chunk.phase.collective == Collective::kAllToAll && !is_direct) {
     chunk.sends_left = others * chunk.size / 2;
+  }
   chunk.window = 1;
   if (is_direct) {
     chunk.window =

@@ -43,8 +43,9 @@ void warn_of_artefacts(const Inputs& inputs, const Traces& traces, Warnings& war
   std::vector<bool> used(kCollectives, false);
   for (const auto& trace : traces.ranks) {
     for (const Step& step : trace->steps) {
-      if (step.kind == OpKind::kCollective && !step.is_broadcast)
+      if (step.kind == OpKind::kCollective && !step.is_broadcast) {
         used[static_cast<std::size_t>(step.collective)] = true;
+      }
     }
     if (traces.are_equal) break;
   }

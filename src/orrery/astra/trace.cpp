@@ -25,10 +25,12 @@ std::uint64_t bytes_of(const std::string& name, const workload::Op& op, Bytes by
 
 void read_collective(const std::string& name, const workload::Op& op, Step& step) {
   using collectives::Operation;
-  if (op.is_block)
+  if (op.is_block) {
     refuse(name, op, "ASTRA-sim does not simulate REDUCE_SCATTER_BLOCK; replay without --astra-system");
-  if (!op.sizes.empty())
+  }
+  if (!op.sizes.empty()) {
     refuse(name, op, "ASTRA-sim has no uneven collectives; replay without --astra-system");
+  }
   switch (op.operation) {
     case Operation::kAllReduce:
       step.collective = Collective::kAllReduce;
@@ -64,8 +66,9 @@ void read_collective(const std::string& name, const workload::Op& op, Step& step
 std::uint32_t tag_of(const std::string& name, const workload::Op& op) {
   constexpr std::int32_t kTags = 500'000'000;
   const std::int32_t tag = static_cast<std::int32_t>(static_cast<std::uint32_t>(op.tag)) % kTags;
-  if (tag < 0)
+  if (tag < 0) {
     refuse(name, op, fmt::format("comm_tag {} is negative as ASTRA-sim reads it, which aborts it", op.tag));
+  }
   return static_cast<std::uint32_t>(tag);
 }
 
@@ -73,8 +76,9 @@ void read_message(const std::string& name, const workload::Op& op, std::uint32_t
   step.size = bytes_of(name, op, op.size);
   step.peer = op.peer;
   step.tag = tag_of(name, op);
-  if (op.kind == OpKind::kSend && op.size.count() == 0)
+  if (op.kind == OpKind::kSend && op.size.count() == 0) {
     refuse(name, op, "a message of 0 bytes aborts ASTRA-sim");
+  }
   if (op.peer >= peers) {
     refuse(name, op, fmt::format("its peer is rank {}, but there are only {} ranks", op.peer, peers));
   }
@@ -111,8 +115,9 @@ Step read_step(const std::string& name, const workload::Op& op, std::uint32_t pe
   }
   const bool is_communication =
       op.kind == OpKind::kCollective || op.kind == OpKind::kSend || op.kind == OpKind::kReceive;
-  if (is_communication && op.on_cpu)
+  if (is_communication && op.on_cpu) {
     refuse(name, op, "ASTRA-sim runs no communication on the CPU (is_cpu_op)");
+  }
   if (op.kind == OpKind::kCollective && groups != nullptr) {
     const auto group = groups->find(op.group);
     if (!group) refuse(name, op, fmt::format("there is no communicator group '{}'", op.group));

@@ -27,8 +27,9 @@ void TraceBuilder::sort() {
   if (is_sorted_) return;
   std::ranges::sort(trace_.steps, {}, &Step::id);
   const auto twice = std::ranges::adjacent_find(trace_.steps, {}, &Step::id);
-  if (twice != trace_.steps.end())
+  if (twice != trace_.steps.end()) {
     throw InputError{fmt::format("{}: two nodes have the id {}", name_, twice->id)};
+  }
 }
 
 std::uint32_t TraceBuilder::index_of(std::uint64_t id, std::uint64_t child) const {
@@ -42,8 +43,9 @@ std::uint32_t TraceBuilder::index_of(std::uint64_t id, std::uint64_t child) cons
 void TraceBuilder::link() {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> links;
   links.reserve(edges_.size());
-  for (const auto& [parent, child] : edges_)
+  for (const auto& [parent, child] : edges_) {
     links.emplace_back(index_of(parent, child), index_of(child, child));
+  }
   edges_ = {};
   std::ranges::sort(links);
   const auto repeated = std::ranges::unique(links);  // A data and a control dependency count once.
@@ -55,8 +57,9 @@ void TraceBuilder::link() {
     ++trace_.first_child[parent + 1];
     trace_.children.push_back(child);
   }
-  for (std::size_t i = 1; i < trace_.first_child.size(); ++i)
+  for (std::size_t i = 1; i < trace_.first_child.size(); ++i) {
     trace_.first_child[i] += trace_.first_child[i - 1];
+  }
 }
 
 void TraceBuilder::refuse_cycles() const {
