@@ -20,7 +20,7 @@ def replay(
     ranks: "int | None" = None,
     comm_group: "str | os.PathLike[str] | None" = None,
     streams: "str | Mapping[str, int | str] | None" = None,
-    eager_limit: "str | int" = 0,
+    eager_limit: "str | int | None" = None,
     window: int = 0,
     fold: bool = True,
     seed: int = 0,
@@ -66,7 +66,7 @@ def replay(
     options.ranks = None if ranks is None else _integer("ranks", ranks)
     options.comm_group = "" if comm_group is None else _text(comm_group)
     options.streams = "" if streams is None else _pairs(streams)
-    options.eager_limit = str(eager_limit)
+    options.eager_limit = "" if eager_limit is None else str(eager_limit)
     options.window = _integer("window", window)
     options.folds = bool(fold)
     options.seed = _integer("seed", seed)

@@ -4,6 +4,9 @@
 import csv
 import gzip
 import json
+import signal
+import subprocess
+import time
 
 import orrery as package
 import pytest
@@ -103,7 +106,8 @@ def test_python_returns_what_the_command_prints(orrery, trained):
     with pytest.raises(package.InputError, match="cluster"):
         package.replay(trained)
     with pytest.raises(package.SimulationError, match="nobody sends"):
-        package.replay(write(trained.parent / "lost", [[node(1, "recv", comm_src=1, comm_size=8, comm_tag=0)], []]), STAR)
+        lost = [[node(1, "recv", comm_src=1, comm_size=8, comm_tag=0)], []]
+        package.replay(write(trained.parent / "lost", lost), STAR)
 
 
 def test_more_ranks_than_the_trace_has(orrery, trained):
@@ -175,12 +179,47 @@ def test_mistakes_are_named(orrery, trained, arguments, word):
     assert error.count("\n") == 1
 
 
+def test_interrupt_exits_130_and_writes_nothing(command, tmp_path):
+    nodes = [node(i, "coll", comm_type="all_to_all", comm_size=1 << 26) for i in range(1, 400)]
+    write(tmp_path / "traces" / "long", [nodes] * 72)
+    process = subprocess.Popen(
+        [str(command), "replay", "traces/long", "--cluster", "gb200-nvl72", "--algorithm", "direct", "--no-fold",
+         "--out", "results", "--csv", "ranks.csv"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stderr
+    assert stdout == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["traces"]
+
+
+def test_a_link_that_stays_down_names_the_ranks_that_wait(orrery, trained, tmp_path):
+    (tmp_path / "c.yaml").write_text(
+        "nodes: {h: {count: 4, device: laptop_cpu}, s: {kind: switch}}\n"
+        "links: {'h[*] - s': {bandwidth: 1GBps, latency: 1us}}\n"
+        "events: [{at: 1us, link: 'h[0] - s', state: down}]\n"
+    )
+    error = orrery("replay", trained, "--cluster", "c.yaml", code=3).stderr
+    assert "down" in error
+    assert "'gradients': all_reduce" in error
+
+
 def test_compute_without_a_time_is_refused_and_can_be_given_one(orrery, tmp_path):
     trace = write(tmp_path / "quick", [[node(1, "comp", "add")]])
     assert "rank 0: node 1 'add'" in orrery("replay", trace, "--cluster", STAR, code=2).stderr
     assert replayed(orrery, trace, "--cluster", STAR, "--compute", "recorded:1ns")["total_ps"] == 1000
     (tmp_path / "times.yaml").write_text("{ad*: 2us}")
     assert replayed(orrery, trace, "--cluster", STAR, "--compute", "table:times.yaml")["total_ps"] == 2_000_000
+
+
+def test_a_made_workload_needs_no_files(orrery):
+    made = "make:model=llama-3-8b,layers=2,tp=4,dp=2,seq=128"
+    result = replayed(orrery, made, "--cluster", "hgx-h100")
+    assert len(result["ranks"]) == 8
+    assert all(rank["compute_ps"] > 0 and rank["communication_ps"] > 0 for rank in result["ranks"])
+    assert "tp" in orrery("replay", "make:model=llama-3-8b,tq=4", "--cluster", "hgx-h100", code=2).stderr
 
 
 def test_help_shows_examples(orrery):

@@ -47,7 +47,8 @@ class Replay : Pinned {
                    .eager_limit = plan_.eager_limit,
                    .window = static_cast<std::size_t>(options.window),
                    .folds = options.folds,
-                   .recorder = records_.recorder()}} {}
+                   .recorder = records_.recorder(),
+                   .wants_stop = &wants_stop_}} {}
 
   ReplayResult run() {
     executor_.run();

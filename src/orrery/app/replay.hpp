@@ -24,7 +24,7 @@ struct ReplayProgress {
 
 /// Values are texts where the command line has texts, so that every front reports mistakes alike.
 struct ReplayOptions {
-  std::string trace{};  ///< Prefix, folder or file of execution traces.
+  std::string trace{};  ///< Prefix, folder or file of execution traces, or "make:..." as generated.
   std::string cluster{};
   /// ASTRA-sim's files instead of trace and cluster: its graph and algorithms, on `network`.
   std::optional<AstraReplayOptions> astra{};
@@ -35,8 +35,8 @@ struct ReplayOptions {
   std::optional<std::int64_t> ranks{};  ///< Run it on so many ranks; absent = as many as it has.
   std::string comm_group{};             ///< File of process groups, or "".
   std::string streams{};                ///< "cpu=1,compute=1,comm=1,memory=1".
-  std::string eager_limit = "0B";
-  std::int64_t window = 0;  ///< Operations held per rank; 0 = as memory allows.
+  std::string eager_limit{};            ///< "" = 0; of ASTRA-sim's files no limit, as there.
+  std::int64_t window = 0;              ///< Operations held per rank; 0 = as memory allows.
   bool folds = true;
   std::uint64_t seed = 0;
   std::string output{};      ///< Folder for all results, or "".

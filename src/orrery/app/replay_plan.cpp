@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "orrery/app/cluster_digest.hpp"
 #include "orrery/app/cluster_report.hpp"
 #include "orrery/app/live_records.hpp"
@@ -15,6 +17,7 @@
 #include "orrery/timeline/timeline_file.hpp"
 #include "orrery/topology/catalog.hpp"
 #include "orrery/topology/load_cluster.hpp"
+#include "orrery/workload/generate/generate.hpp"
 #include "orrery/workload/rescale.hpp"
 
 namespace orrery::app {
@@ -39,6 +42,10 @@ void check_outputs(const ReplayOptions& options) {
 }
 
 Bytes read_eager_limit(const ReplayOptions& options) {
+  if (options.eager_limit.empty()) {
+    const bool is_eager = options.astra && !options.astra->is_rendezvous;
+    return is_eager ? Bytes{std::numeric_limits<std::int64_t>::max()} : Bytes{};
+  }
   const std::optional<std::int64_t> plain = parse_integer(options.eager_limit);
   const std::optional<Bytes> limit = plain ? Bytes{*plain} : parse_bytes(options.eager_limit);
   if (!limit || limit->count() < 0) {
@@ -118,7 +125,12 @@ void read_native(ReplayPlan& plan, const ReplayOptions& options) {
   plan.cluster = topology::load_cluster(options.cluster, load);
   check_reachable(plan.cluster, options.cluster);
   choose_algorithm(plan, options);
-  plan.workload = chakra::open_traces(options.trace, options.comm_group);
+  if (workload::generate::is_recipe(options.trace)) {
+    plan.workload = workload::generate::make_workload(
+        workload::generate::parse_recipe(options.trace, "TRACE", options.catalog));
+  } else {
+    plan.workload = chakra::open_traces(options.trace, options.comm_group);
+  }
 }
 
 }  // namespace

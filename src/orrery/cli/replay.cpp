@@ -14,7 +14,8 @@ namespace orrery::cli {
 namespace {
 
 constexpr const char* kExamples =
-    R"(TRACE is a Chakra execution trace: the prefix of PREFIX.0.et, PREFIX.1.et, ..., their folder, or one file.
+    R"(TRACE is a Chakra execution trace: the prefix of PREFIX.0.et, PREFIX.1.et, ..., their folder, or one file. Or it is
+made up: make:model=llama-3-8b,tp=8,... as in 'orrery trace make'.
 
 Examples:
   orrery replay traces/llama --cluster hgx-h100
@@ -75,7 +76,7 @@ void add_replay(CLI::App& root, Session& session) {
     CLI::Option* option = command->add_option(name, value, help)->type_name(kind);
     if (!value.empty()) option->capture_default_str();
   };
-  add("trace", options.trace, "TRACE", "Prefix, folder or file of execution traces");
+  add("trace", options.trace, "TRACE", "Prefix, folder or file of execution traces, or make:...");
   add("--cluster", options.cluster, "CLUSTER", "File, preset, or generator such as star:hosts=8,...");
   add("--network", options.network, "MODEL",
       "Model, as flow:resolve_delay=1us (default: flow), or a YAML file");
@@ -86,7 +87,8 @@ void add_replay(CLI::App& root, Session& session) {
   add("--ranks", arguments->ranks, "M", "Run the trace on so many ranks, where its pattern allows");
   add("--comm-group", options.comm_group, "FILE", "Process groups: {\"1\": [0, 1], ...}");
   add("--streams", options.streams, "COUNTS", "Of a rank: cpu=1,compute=1,comm=1,memory=1; all = no limit");
-  add("--eager-limit", options.eager_limit, "SIZE", "Messages up to this do not wait for their receive");
+  add("--eager-limit", options.eager_limit, "SIZE",
+      "Messages up to this do not wait for their receive (default: 0)");
   add("--window", arguments->window, "N", "Operations read ahead per rank, 0 = as memory allows");
   add("--seed", arguments->seed, "N", "Of everything random");
   add("--out", options.output, "FOLDER", "Folder for result.json, tables and timeline; must not exist");

@@ -64,8 +64,8 @@ bool has_astra_files(const AstraArguments& arguments) {
 app::AstraReplayOptions read_astra_arguments(const AstraArguments& arguments) {
   app::AstraReplayOptions options = arguments.options;
   const auto need = [](const std::string& value, const char* option) {
-    if (value.empty())
-      throw InputError{fmt::format("{}: ASTRA-sim's files come together; expected this one too", option)};
+    if (!value.empty()) return;
+    throw InputError{fmt::format("{}: ASTRA-sim's files come together; expected this one too", option)};
   };
   need(options.workload, "--astra-workload");
   need(options.system, "--astra-system");

@@ -31,11 +31,11 @@ std::string ranks_table(const app::ReplayResult& result) {
     const app::ReplayRank& rank = result.ranks[i];
     const workload::RankTimes& times = rank.times;
     rows.push_back({fmt::format("{}", i), rank.node, duration_text(times.finish.time_since_epoch()),
-                    part(times.compute), part(times.exposed_communication), part(times.overlap),
-                    part(times.waiting), bytes_text(times.bytes)});
+                    part(times.compute), part(times.exposed_communication), part(times.waiting),
+                    part(times.overlap), bytes_text(times.bytes)});
   }
   return format_table(
-             {"rank", "<on", "finish", "compute", "exposed comm.", "overlap", "of it waiting", "bytes"},
+             {"rank", "<on", "finish", "compute", "exposed comm.", "of it waiting", "overlap", "bytes"},
              rows) +
          more(shown, result.ranks.size(), "ranks");
 }

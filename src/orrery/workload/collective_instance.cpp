@@ -53,7 +53,21 @@ void CollectiveInstance::check_agreement(Rank member, const Communication& what)
                   group_.ranks[member], to_text(what))};
 }
 
+void CollectiveInstance::check_sizes(Rank member, const Communication& what) const {
+  // So that no sum over the members can overflow.
+  constexpr std::int64_t kMost = std::int64_t{1} << 60;
+  const std::int64_t whole = kMost / group_.size();
+  const std::int64_t part = whole / group_.size();
+  const auto is_absurd = [part](Bytes size) { return size.count() < 0 || size.count() > part; };
+  const bool is_fit = what.size.count() >= 0 && what.size.count() <= whole;
+  if (is_fit && std::ranges::none_of(what.sizes, is_absurd)) return;
+  throw SimulationError{fmt::format("rank {}: {}: such sizes are not simulated with {} members; at most {}",
+                                    group_.ranks[member], to_text(what), group_.size(),
+                                    orrery::to_text(Bytes{whole}))};
+}
+
 void CollectiveInstance::call(Rank member, Slot slot, const Communication& what, Time now) {
+  check_sizes(member, what);
   if (!what.sizes.empty() && what.sizes.size() != group_.size()) {
     throw SimulationError{fmt::format("rank {}: {}: {} sizes for the {} members of {}", group_.ranks[member],
                                       to_text(what), what.sizes.size(), group_.size(), to_text(group_))};

@@ -63,6 +63,7 @@ class CollectiveInstance final : public Pinned, collectives::CollectiveRun::List
 
  private:
   void on_rank_done(Rank member) override;
+  void check_sizes(Rank member, const Communication& what) const;
   void check_agreement(Rank member, const Communication& what) const;
 
   InstanceOwner& owner_;

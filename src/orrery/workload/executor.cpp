@@ -82,6 +82,12 @@ Executor::Executor(Setup setup)
       ranks_[rank]->free[i] = count == 0 ? ~std::uint32_t{0} : count;
     }
   }
+  if (engine::Observer* observer = setup_.engine.observer(); observer != nullptr) {
+    for (Rank rank = 0; rank < setup_.workload.ranks; ++rank) {
+      static_cast<void>(
+          observer->track("ranks", fmt::format("rank {}", rank)));  // In order, whoever comes first.
+    }
+  }
   setup_.engine.add_watch(*this);
 }
 
@@ -92,6 +98,11 @@ const topology::DeviceSpec& Executor::device(Rank rank) const {
 }
 
 void Executor::bind(Rank rank, const Op& op, LoadedOp& loaded) {
+  // A wide window takes long to fill, and no event happens meanwhile.
+  constexpr std::uint64_t kInterruptEvery = 1U << 14;
+  if (++read_ % kInterruptEvery == 0 && setup_.wants_stop != nullptr && (*setup_.wants_stop)()) {
+    throw engine::Interrupted{};
+  }
   if (keeps_names_) {
     const auto [found, is_new] = name_ids_.emplace(op.name, static_cast<std::uint32_t>(names_.size()));
     if (is_new) names_.push_back(op.name);

@@ -5,6 +5,7 @@
 /// An instant goes like this: whatever ends at it ends; then every rank concerned starts, in ascending id per stream,
 /// what has become possible. So the order of starts does not depend on who ended first within an instant.
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -70,6 +71,7 @@ class Executor final : public Pinned, engine::Handler, engine::Watch, OpBinder, 
         0;  ///< Operations held per rank; 0 = four million over all ranks, 4,096 to 262,144 each.
     bool folds = true;
     OpRecorder* recorder = nullptr;
+    const std::function<bool()>* wants_stop = nullptr;  ///< Asked while reading; true ends with Interrupted.
   };
   /// InputError when the workload does not fit the cluster.
   explicit Executor(Setup setup);
@@ -132,6 +134,7 @@ class Executor final : public Pinned, engine::Handler, engine::Watch, OpBinder, 
   std::vector<std::unique_ptr<RankState>> ranks_;
   Rank done_ = 0;
   std::uint64_t finished_ = 0;
+  std::uint64_t read_ = 0;  // Operations.
 };
 
 }  // namespace orrery::workload

@@ -74,9 +74,9 @@ engine::Blocked Executor::blocked_text(Rank rank, Slot slot) const {
 }
 
 void Executor::report_blocked(std::vector<engine::Blocked>& blocked) const {
-  // With more to read, the windows grow first.
+  // With more to read, the windows grow first; unless the network, asked before us, has stalled.
   const auto has_more = [](const auto& state) { return !state->program.is_exhausted(); };
-  if (std::ranges::any_of(ranks_, has_more)) return;
+  if (blocked.empty() && std::ranges::any_of(ranks_, has_more)) return;
   bool has_large_send = false;
   for (Rank rank = 0; rank < ranks_.size(); ++rank) {
     const RankState& state = *ranks_[rank];

@@ -254,6 +254,13 @@ TEST(Executor, DisagreementsAreNamed) {
   EXPECT_THROW(static_cast<void>(replay(stored_workload("w", {{stranger}}, {{"g", {0}}}))), InputError);
 }
 
+TEST(Executor, AbsurdSizesAreRefused) {
+  for (const Operation operation : {Operation::kAllGather, Operation::kAllToAll}) {
+    const Op op = collective(1, operation, Bytes{std::int64_t{1} << 61});
+    EXPECT_THAT(failure(stored_workload("w", {{op}, {op}})), HasSubstr("such sizes are not simulated"));
+  }
+}
+
 TEST(Executor, ComputeTimesComeFromWhereTheyAreAskedFor) {
   Op op = compute(1, 1ms);
   op.flops = 2'000'000'000;
