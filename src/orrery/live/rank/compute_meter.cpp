@@ -35,6 +35,9 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
   return x ^ (x >> 29);
 }
 
+/// Of the loop that shows how fast the host is.
+constexpr std::uint64_t kReferenceKey = 0x7265666572656e63;
+
 /// Sets operators apart from the glue between two of them.
 constexpr std::uint64_t kOperatorKey = 0x6f70657261746f72;
 
@@ -55,8 +58,8 @@ MeterClock host_clock() {
 ComputeMeter::ComputeMeter(MeterOptions options)
     : options_{std::move(options)},
       record_{options_.rank, options_.world},
-      speed_{options_.clock.reference_loop},
-      known_{options_.table != nullptr ? KeyTable{options_.table} : KeyTable{}} {}
+      known_{options_.table != nullptr ? KeyTable{options_.table} : KeyTable{}},
+      speed_{options_.clock.reference_loop, known_.find(kReferenceKey)} {}
 
 bool ComputeMeter::wants_operators() const {
   return options_.mode == MeterMode::kMeasured || options_.mode == MeterMode::kFixedOperator;
@@ -127,7 +130,9 @@ std::int64_t ComputeMeter::charge(Segment& segment, std::uint64_t point, const R
   const std::int64_t wall = now.wall - segment.begin.wall;
   // A point inside an operator (a collective, say, is one): what came before it is a piece of its own.
   const bool is_operator = segment.operator_depth > 0;
-  const std::uint64_t glue = mix(segment.previous, point);
+  // The operator before tells places apart that lie between points of the same kinds, such as the imports at the
+  // beginning and a line in a loop.
+  const std::uint64_t glue = mix(mix(segment.previous, segment.running), point);
   LowEnd& known = known_.find(is_operator ? mix(mix(kOperatorKey, segment.running), glue) : glue);
   segment.parts.push_back({.wall = wall, .known = &known, .is_operator = is_operator});
   return measured_ns(segment, std::max<std::int64_t>(now.cpu - segment.begin.cpu, 0)) * kPsPerNs;

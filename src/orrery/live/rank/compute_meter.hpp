@@ -132,8 +132,8 @@ class ComputeMeter {
   std::atomic<const void*> thread_ = nullptr;  ///< Who has the meter.
   Segment* segment_ = nullptr;                 ///< Its.
   std::unordered_map<const void*, Segment> segments_;
-  HostSpeed speed_;
   KeyTable known_;
+  HostSpeed speed_;
 };
 
 }  // namespace orrery::live

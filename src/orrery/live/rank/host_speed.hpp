@@ -39,17 +39,22 @@ namespace orrery::live {
 
 class HostSpeed {
  public:
-  /// `loop` may be null: then the host is always at its best.
-  explicit HostSpeed(std::int64_t (*loop)()) : loop_{loop} {}
+  /// `loop` may be null: then the host is always at its best. `best` is what is known of the loop, perhaps from
+  /// earlier runs: a whole run may fall into a time when the host is slow.
+  HostSpeed(std::int64_t (*loop)(), LowEnd& best) : loop_{loop}, best_{best} {}
 
   /// Takes a sample unless the last one is recent. `now`: any clock in nanoseconds.
   void sample(std::int64_t now) {
-    if (loop_ == nullptr || (best_.count() > 0 && now - sampled_at_ < kEvery)) return;
+    if (loop_ == nullptr || (has_sampled_ && now - sampled_at_ < kEvery)) return;
+    // What was long ago says nothing of now: then all of it is sampled anew.
+    const std::size_t samples = has_sampled_ && now - sampled_at_ < kOld ? 1 : recent_.size();
+    has_sampled_ = true;
     sampled_at_ = now;
-    const std::int64_t took = std::max<std::int64_t>(loop_(), 1);
-    if (best_.count() == 0) recent_.fill(took);
-    best_.add(took);
-    recent_[next_++ % recent_.size()] = took;
+    for (std::size_t i = 0; i < samples; ++i) {
+      const std::int64_t took = std::max<std::int64_t>(loop_(), 1);
+      best_.add(took);
+      recent_[next_++ % recent_.size()] = took;
+    }
     auto sorted = recent_;
     std::ranges::sort(sorted);
     slowness_ = std::max(1.0, static_cast<double>(sorted[1]) / static_cast<double>(best_.value()));
@@ -59,10 +64,12 @@ class HostSpeed {
 
  private:
   static constexpr std::int64_t kEvery = 5'000'000;
+  static constexpr std::int64_t kOld = 20'000'000;
 
   std::int64_t (*loop_)();
+  LowEnd& best_;
+  bool has_sampled_ = false;
   std::int64_t sampled_at_ = 0;
-  LowEnd best_;
   std::array<std::int64_t, 3> recent_{};  ///< Their median counts: one of them may have been interrupted.
   std::size_t next_ = 0;
   double slowness_ = 1;

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "orrery/live/rank/interpose_lock_site.hpp"
 #include "orrery/live/rank/interpose_state.hpp"
 
 namespace {
@@ -29,6 +30,11 @@ timespec virtual_time(clockid_t clock) {
 
 ORRERY_INTERPOSED int clock_gettime(clockid_t clock, timespec* time) noexcept {
   if (!is_armed() || !is_virtual_clock(clock)) return real_clock_gettime(clock, time);
+  if (is_rank_thread() && is_for_python_lock(__builtin_frame_address(0))) {
+    const std::int64_t now = interpose_state.published_ps.load(std::memory_order_relaxed);
+    *time = to_timespec(clock_base_ns(clock) + now / kPsPerNs);
+    return 0;
+  }
   *time = virtual_time(clock);
   return 0;
 }

@@ -62,7 +62,8 @@ TEST(KeyTable, ForgetsNewKeysWhenFull) {
 std::int64_t loop_ns = 100;
 
 TEST(HostSpeed, IsTheMedianOfTheLastThreeOverTheBest) {
-  HostSpeed speed{[] { return loop_ns; }};
+  LowEnd best;
+  HostSpeed speed{[] { return loop_ns; }, best};
   std::int64_t now = 0;
   const auto sample = [&](std::int64_t took) {
     loop_ns = took;
@@ -82,9 +83,30 @@ TEST(HostSpeed, IsTheMedianOfTheLastThreeOverTheBest) {
   EXPECT_EQ(speed.slowness(), 1);
 }
 
+TEST(HostSpeed, AfterALongTimeOnlyNewSamplesCount) {
+  LowEnd best;
+  HostSpeed speed{[] { return loop_ns; }, best};
+  loop_ns = 100;
+  speed.sample(10);
+  EXPECT_EQ(speed.slowness(), 1);
+  loop_ns = 300;
+  speed.sample(1'000'000'000);
+  EXPECT_EQ(speed.slowness(), 3);
+}
+
+TEST(HostSpeed, KnowsTheBestOfEarlierRuns) {
+  LowEnd best;
+  best.add(50);
+  HostSpeed speed{[] { return loop_ns; }, best};
+  loop_ns = 100;
+  speed.sample(10);
+  EXPECT_EQ(speed.slowness(), 2);
+}
+
 TEST(HostSpeed, TheLoopTakesMicroseconds) {
+  LowEnd best;
   EXPECT_GT(time_reference_loop(), 500);
-  EXPECT_EQ(HostSpeed{nullptr}.slowness(), 1);
+  EXPECT_EQ((HostSpeed{nullptr, best}.slowness()), 1);
 }
 
 }  // namespace
