@@ -48,7 +48,7 @@ void TraceGraph::add(const workload::Op& op) {
 void TraceGraph::sort_by_id(TraceProblems& problems) {
   by_id_.resize(ids_.size());
   std::iota(by_id_.begin(), by_id_.end(), Index{0});
-  std::ranges::stable_sort(by_id_, {}, [this](Index index) { return ids_[index]; });
+  std::ranges::sort(by_id_, {}, [this](Index index) { return std::pair{ids_[index], index}; });
   for (std::size_t i = 1; i < by_id_.size(); ++i) {
     if (ids_[by_id_[i]] != ids_[by_id_[i - 1]]) continue;
     problems.add({ProblemKind::kDuplicateId,
