@@ -169,7 +169,7 @@ void bind_trace(nb::module_& module) {
       [](const std::string& trace, const std::string& comm_groups) {
         return app::to_json(app::trace_check(trace, comm_groups));
       },
-      nb::arg("trace"), nb::arg("comm_groups") = "", nb::call_guard<nb::gil_scoped_release>());
+      nb::arg("trace"), nb::arg("comm_group") = "", nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ def trace_info(trace: "str | os.PathLike[str]") -> "dict[str, Any]":
     return json.loads(_core.trace_info_json(os.fspath(trace)))
 
 
-def trace_check(trace: "str | os.PathLike[str]", comm_groups: "str | os.PathLike[str]" = "") -> "dict[str, Any]":
+def trace_check(trace: "str | os.PathLike[str]", comm_group: "str | os.PathLike[str]" = "") -> "dict[str, Any]":
     """Whether a trace can run to its end: `ok`, and `problems` with kind, message and nodes. What
     `orrery trace check --json` prints; only a trace that cannot be found is an error."""
-    return json.loads(_core.trace_check_json(os.fspath(trace), os.fspath(comm_groups)))
+    return json.loads(_core.trace_check_json(os.fspath(trace), os.fspath(comm_group)))

@@ -79,8 +79,9 @@ bool FrameReader::next() {
   prefix_ = length_ = 0;
   if (!read_length()) return false;
   if (!ensure(prefix_ + length_)) {
-    fail(fmt::format("the file ends inside a message: {} of its {} bytes are there", end_ - begin_ - prefix_,
-                     length_));
+    fail(fmt::format(
+        "the file ends inside a message, {} of whose {} bytes are there: cut off, or not a Chakra trace",
+        end_ - begin_ - prefix_, length_));
   }
   return true;
 }

@@ -75,7 +75,7 @@ std::string bash(const std::vector<Completion>& completions, const Values& value
     }
   }
   text +=
-      "    --comm-groups|--csv|--output|--trace|--svg|--sizes-file|-o) COMPREPLY=($(compgen -f -- "
+      "    --comm-group|--csv|--output|--trace|--svg|--sizes-file|-o) COMPREPLY=($(compgen -f -- "
       "\"$cur\")); return ;;\n  "
       "esac\n"
       "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n    case \"$path $word\" in\n      ";

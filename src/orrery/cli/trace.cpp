@@ -103,11 +103,11 @@ void add_reading(CLI::App& command, Session& session, const std::shared_ptr<Argu
       ->footer("Examples:\n  orrery trace info traces/gpt\n  orrery trace info traces/gpt.0.et --json");
   CLI::App* checking = add(command, session, arguments, "check",
                            "Whether a trace can run to its end; all that keeps it from it.", check);
-  checking->add_option("--comm-groups", arguments->comm_groups,
+  checking->add_option("--comm-group", arguments->comm_groups,
                        "File of process groups: {\"1\": [0, 1], ...}");
   checking->footer(
       "Exit code: 0 without problems, 2 when the trace is malformed, 3 when it would get stuck.\n\n"
-      "Examples:\n  orrery trace check traces/gpt\n  orrery trace check traces/ --comm-groups groups.json "
+      "Examples:\n  orrery trace check traces/gpt\n  orrery trace check traces/ --comm-group groups.json "
       "--json");
 }
 

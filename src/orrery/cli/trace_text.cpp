@@ -11,6 +11,10 @@
 namespace orrery::cli {
 namespace {
 
+std::string counted(std::uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 using app::TraceInfo;
 using app::TraceRank;
 using app::TraceSums;
@@ -95,8 +99,9 @@ std::string traffic_table(const TraceSums& totals) {
 
 std::string info_text(const TraceInfo& info) {
   const TraceSums& totals = info.totals;
-  std::string text = fmt::format("{}: {} rank{}, {} nodes, {} dependencies\n", info.name, info.ranks.size(),
-                                 info.ranks.size() == 1 ? "" : "s", totals.nodes, totals.dependencies);
+  std::string text =
+      fmt::format("{}: {}, {}, {} dependencies\n", info.name, counted(info.ranks.size(), "rank"),
+                  counted(totals.nodes, "node"), totals.dependencies);
   for (const auto& [type, nodes] : totals.types) text += fmt::format("  {:<18} {}\n", type, nodes);
   text += fmt::format("  {:<18} {}\n  {:<18} {} on devices, {} on hosts\n", "FLOPs", count_text(totals.flops),
                       "recorded compute", time_text(totals.compute_ps), time_text(totals.host_ps));
@@ -123,9 +128,8 @@ std::string check_text(const app::TraceCheck& check) {
     text += fmt::format("... and {} more\n", count - check.problems.listed().size());
   }
   text +=
-      fmt::format("{}: {}: {} rank{}, {} nodes", check.name,
-                  count == 0 ? std::string{"ok"} : fmt::format("{} problem{}", count, count == 1 ? "" : "s"),
-                  check.ranks, check.ranks == 1 ? "" : "s", check.nodes);
+      fmt::format("{}: {}: {}, {}", check.name, count == 0 ? std::string{"ok"} : counted(count, "problem"),
+                  counted(check.ranks, "rank"), counted(check.nodes, "node"));
   if (check.is_single) return text + " (one file: what other ranks do was not checked)\n";
   return text + fmt::format(", {} messages and {} collectives agree\n", check.messages, check.collectives);
 }
