@@ -40,7 +40,9 @@ PacketNet::PacketNet(const PacketSpec& spec, NetworkContext& context)
       loss_{word_of<Loss>(spec.loss, {"none", "drop", "pfc", "credit"})},
       is_blocking_{loss_ == Loss::kPfc || loss_ == Loss::kCredit},
       is_spraying_{spec.routing == "spray"},
+      is_drawing_{spec.routing == "message"},
       goes_back_{loss_ == Loss::kDrop && spec.recovery == "go_back_n"},
+      is_acknowledged_{spec.delivery == "acknowledged"},
       counts_packets_{control_ != Control::kNone || loss_ == Loss::kDrop || is_spraying_},
       full_bytes_{static_cast<std::uint32_t>(spec.mtu.count() + spec.header.count())},
       header_{static_cast<std::uint32_t>(spec.header.count())},
@@ -103,6 +105,10 @@ void PacketNet::send(const Message& message) {
   live.packets = static_cast<std::uint32_t>(packets);
   live.last_bytes = static_cast<std::uint32_t>(live.size - (packets - 1) * spec_.mtu.count()) + header_;
   live.first = first_hop(message.route);
+  if (is_drawing_) {
+    const std::vector<std::uint32_t>& ways = sprays(message.route);
+    live.first = ways[draw(message.route.value(), sent_++) % ways.size()];
+  }
   live.is_released = true;
   if (message.stream.is_valid()) {
     live.before = std::exchange(stream_tail_[message.stream.index()], id);
@@ -130,7 +136,7 @@ void PacketNet::begin_fresh() {
 
 void PacketNet::begin(std::uint32_t id, std::int64_t now) {
   Live& live = messages_[id];
-  if (counts_packets_) prepare_control(id);
+  if (counts_packets_ || is_acknowledged_) prepare_control(id);
   break_trains(live, now);
   claim(live, 1);
   if (live.before != kNobody && !messages_[live.before].is_injected) {
@@ -157,7 +163,9 @@ void PacketNet::start_sending(std::uint32_t id, std::int64_t now) {
 void PacketNet::complete(std::uint32_t id, std::int64_t now) {
   Live& live = messages_[id];
   live.state = MessageState::kDone;
-  if (live.is_released) deliver_at(id, now);
+  live.end = now;
+  if (is_acknowledged_) live.end = live.last_news > now ? live.last_news : now + live.news_delay;
+  if (live.is_released) deliver_at(id, live.end);
 }
 
 void PacketNet::deliver_at(std::uint32_t id, std::int64_t time) {
@@ -178,7 +186,9 @@ void PacketNet::on_event(std::uint64_t payload) {
     Live& behind = messages_[live.behind];
     behind.before = kNobody;
     behind.is_released = true;
-    if (behind.state == MessageState::kDone) deliver_at(live.behind, count_ps(engine_.now()));
+    if (behind.state == MessageState::kDone) {
+      deliver_at(live.behind, std::max(behind.end, count_ps(engine_.now())));
+    }
   }
   if (live.stream != kNobody && live.packets > 0 && stream_tail_[live.stream] == id) {
     stream_tail_[live.stream] = kNobody;

@@ -23,6 +23,7 @@ void PacketNet::prepare_control(std::uint32_t id) {
   });
   if (control_ == Control::kNone) return;
   std::int64_t window = div_ceil(spec_.window.count(), spec_.mtu.count());
+  if (window == 0 && spec_.window_rule == "bdp") window = bdp_packets(live);
   if (window == 0) window = slowest == 0 ? 1 : div_ceil(there + live.news_delay, slowest) + 1;
   live.window = static_cast<std::uint32_t>(std::clamp<std::int64_t>(window, 1, live.packets));
   live.credited = live.window;
@@ -33,6 +34,44 @@ void PacketNet::prepare_control(std::uint32_t id) {
   rate.line =
       first.full_time == 0 ? 0 : static_cast<double>(full_bytes_) / static_cast<double>(first.full_time);
   rate.current = rate.target = rate.line;
+}
+
+/// As HPCC's simulations set it: round trip of the latencies and of one payload forward, at the slowest link.
+std::int64_t PacketNet::bdp_packets(const Live& message) const {
+  std::int64_t round_trip = 0;
+  std::int64_t slowest = 1;
+  for_each_hop(message.first, [&](std::uint32_t link) {
+    if (more_[link].bits_per_second == 0) return;
+    const std::int64_t payload = send_time(link, static_cast<std::uint32_t>(spec_.mtu.count()));
+    round_trip += 2 * ports_[link].latency + payload;
+    slowest = std::max(slowest, payload);
+  });
+  return div_ceil(round_trip, slowest);
+}
+
+/// When news that leave the target at `now` are back at the source, by the links of the message the other way. They go
+/// ahead of data but wait for the packet being sent, and what is behind them waits for them. All links are looked at as
+/// they are now.
+std::int64_t PacketNet::load_way_back(const Live& message, std::int64_t now) {
+  if (reverse_.empty()) {
+    reverse_.resize(ports_.size());
+    for (const topology::Graph::Edge& edge : graph_.edges()) {
+      reverse_[edge.forward.index()] = edge.backward.value();
+      reverse_[edge.backward.index()] = edge.forward.value();
+    }
+  }
+  const auto bytes = static_cast<std::uint32_t>(spec_.ack.count());
+  std::int64_t time = now;
+  for (std::uint32_t pos = message.first + hop_count(message.first); pos-- > message.first;) {
+    const std::uint32_t link = reverse_[pool_[pos] & ~kLastHop];
+    Port& port = ports_[link];
+    if (port.is_down) continue;
+    if (port.free > time) time += (port.free - time) % port.full_time;
+    const std::int64_t sending = send_time(link, bytes);
+    port.free = std::max(port.free + sending, time + sending);
+    time += sending + port.latency;
+  }
+  return time;
 }
 
 /// `later`: when it may, if that is known; else news will say.
@@ -90,7 +129,8 @@ void PacketNet::send_news(Event news) {
     news.time = std::max(news.time, more_[last].credit_free);
     more_[last].credit_free = news.time + ports_[last].full_time;
   }
-  news.time += live.news_delay;
+  const bool is_loading = spec_.ack_load && !is_spraying_ && !is_blocking_;
+  news.time = live.last_news = is_loading ? load_way_back(live, news.time) : news.time + live.news_delay;
   news.pos = live.generation;
   queue_->push(news);
 }

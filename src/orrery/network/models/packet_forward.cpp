@@ -247,7 +247,7 @@ PacketNet::Event PacketNet::next_packet(std::uint32_t id, std::int64_t now) {
     }
     if (is_spraying_) {
       const std::vector<std::uint32_t>& ways = sprays(live.route);
-      if (ways.size() > 1) pos = ways[spray_draw(id, number) % ways.size()];
+      if (ways.size() > 1) pos = ways[draw(live.cookie ^ live.route.value(), number) % ways.size()];
     }
   }
   return {now, pack_key(PacketKind::kPacket, id, number), pos, bytes | kLocal | (is_last ? kFinal : 0)};
@@ -274,9 +274,9 @@ void PacketNet::after_packet(std::uint32_t id, std::uint32_t link, std::int64_t 
   }
 }
 
-std::uint64_t PacketNet::spray_draw(std::uint32_t id, std::uint32_t number) const {
-  std::uint64_t word = (seed_ + 1) * 0x9E3779B97F4A7C15ULL ^ messages_[id].cookie ^
-                       std::uint64_t{messages_[id].route.value()} << 20;
+/// The same for the same seed and numbers.
+std::uint64_t PacketNet::draw(std::uint64_t from, std::uint64_t number) const {
+  std::uint64_t word = ((seed_ + 1) * 0x9E3779B97F4A7C15ULL) ^ (from << 20);
   word = (word ^ (word >> 31)) * 0xD6E8FEB86659FD93ULL + number;
   word = (word ^ (word >> 29)) * 0xBF58476D1CE4E5B9ULL;
   return word ^ (word >> 32);

@@ -58,6 +58,11 @@ void PacketNet::change_link(topology::LinkId id, const LinkState& state) {
     ports_[link].worst_wait = 0;
   }
   if (is_blocking_) {
+    // Nothing overtakes what is on the wire.
+    if (ports_[link].latency < old.latency) {
+      ports_[link].free = std::max(old.free, now + old.latency - ports_[link].latency);
+      queue_->push({ports_[link].free, pack_key(PacketKind::kPort, link), 0, 0});
+    }
     if (!ports_[link].is_down) try_send(link, now);
     return;
   }
@@ -138,7 +143,8 @@ void PacketNet::come_up(std::uint32_t link, std::int64_t now) {
     event.time = now;
     arrive(event);
   }
-  if (senders_[link].head != kNobody) wake_sender(link, std::max(now, ports_[link].free));
+  if (senders_[link].head != kNobody || more_[link].under_way.size() > 0)
+    wake_sender(link, std::max(now, ports_[link].free));
 }
 
 std::uint32_t PacketNet::add_route(std::span<const topology::LinkId> links) {
@@ -170,7 +176,8 @@ std::vector<std::pair<topology::NodeId, topology::NodeId>> link_ends(const topol
 
 }  // namespace
 
-/// First places of the different routes with the same ends and first link; its own is the first.
+/// First places of the different routes with the same ends; its own is the first. Packets of one message leave their host
+/// by one link.
 const std::vector<std::uint32_t>& PacketNet::sprays(topology::RouteId route) {
   if (sprays_of_route_.size() <= route.index()) sprays_of_route_.resize(route.index() + 1);
   if (!sprays_of_route_[route.index()].empty()) return sprays_of_route_[route.index()];
@@ -186,7 +193,7 @@ const std::vector<std::uint32_t>& PacketNet::sprays(topology::RouteId route) {
     const auto is_same = [&](std::span<const topology::LinkId> other) {
       return std::ranges::equal(links, other);
     };
-    if (links.front() != own.front() || std::ranges::any_of(known, is_same)) continue;
+    if ((is_spraying_ && links.front() != own.front()) || std::ranges::any_of(known, is_same)) continue;
     known.push_back(links);
     ways.push_back(add_route(links));
   }

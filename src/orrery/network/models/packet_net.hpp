@@ -105,7 +105,7 @@ class PacketNet final : public NetworkModel, engine::Handler, engine::Background
   [[nodiscard]] Event next_packet(std::uint32_t id, std::int64_t now);
   void after_packet(std::uint32_t id, std::uint32_t link, std::int64_t now);
   void observe_queue(std::uint32_t link, std::int64_t now, std::int64_t wait);
-  [[nodiscard]] std::uint64_t spray_draw(std::uint32_t id, std::uint32_t number) const;
+  [[nodiscard]] std::uint64_t draw(std::uint64_t from, std::uint64_t number) const;
 
   // packet_blocking.cpp: ports held back.
   void arrive_blocking(const Event& event);
@@ -121,6 +121,8 @@ class PacketNet final : public NetworkModel, engine::Handler, engine::Background
   [[nodiscard]] bool may_send(std::uint32_t id, std::int64_t now, std::int64_t& ready);
   void at_target(const Event& event);
   void send_news(Event news);
+  [[nodiscard]] std::int64_t bdp_packets(const Live& message) const;
+  [[nodiscard]] std::int64_t load_way_back(const Live& message, std::int64_t now);
   void on_news(const Event& event);
   void cut_rate(std::uint32_t id, std::int64_t now);
   void raise_rate(std::uint32_t id, std::int64_t now);
@@ -156,6 +158,11 @@ class PacketNet final : public NetworkModel, engine::Handler, engine::Background
       if ((pool_[pos] & detail::kLastHop) != 0) return;
     }
   }
+  [[nodiscard]] std::uint32_t hop_count(std::uint32_t first) const {
+    std::uint32_t count = 0;
+    for_each_hop(first, [&](std::uint32_t) { ++count; });
+    return count;
+  }
   /// Every link that packets of the message may cross, once per route.
   template <class Visit>
   void for_each_link(const Live& message, Visit&& visit) {
@@ -174,7 +181,9 @@ class PacketNet final : public NetworkModel, engine::Handler, engine::Background
   const Loss loss_;
   const bool is_blocking_;
   const bool is_spraying_;
+  const bool is_drawing_;  ///< Each message has a route of its own.
   const bool goes_back_;
+  const bool is_acknowledged_;  ///< Delivery when the sender knows.
   /// The arrival of every packet matters, not of the last one only.
   const bool counts_packets_;
   const std::uint32_t full_bytes_;  ///< Of a full packet on the wire.
@@ -187,6 +196,7 @@ class PacketNet final : public NetworkModel, engine::Handler, engine::Background
   std::vector<std::uint32_t> pool_;  ///< Links of routes, one route after the other.
   std::vector<std::uint32_t> first_of_route_;
   std::vector<std::vector<std::uint32_t>> sprays_of_route_;
+  std::vector<std::uint32_t> reverse_;  ///< Link the other way; only with ack_load.
   std::vector<std::pair<topology::NodeId, topology::NodeId>> ends_;  ///< Of links; only for spraying.
   std::vector<std::uint32_t> stream_tail_;
   Pool<Live> messages_;
@@ -195,6 +205,7 @@ class PacketNet final : public NetworkModel, engine::Handler, engine::Background
   std::unique_ptr<detail::PacketQueue> queue_;
   std::unique_ptr<detail::PacketQueue> scratch_;  ///< For breaking trains.
   std::int64_t limit_ = 0;                        ///< Own events run strictly before it.
+  std::uint64_t sent_ = 0;                        ///< Messages.
   std::uint64_t hops_ = 0;                        ///< Packets over links, one by one.
   std::uint64_t train_hops_ = 0;
   std::uint64_t trains_ = 0;

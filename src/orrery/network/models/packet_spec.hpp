@@ -16,7 +16,10 @@ struct PacketSpec {
   std::int64_t spray_paths = 16;
   std::string control = "none";
   Bytes window{0};
+  std::string window_rule = "path";
   Bytes ack{64};
+  bool ack_load = false;
+  std::string delivery = "arrival";
   std::string loss = "none";
   Bytes buffer{0};
   Bytes pause_at{262144};
@@ -43,14 +46,22 @@ struct PacketSpec {
           "When a switch sends a packet on: all of it there, or its header.",
           Rule{.choices = {"store_and_forward", "cut_through"}});
     field("routing", &PacketSpec::routing,
-          "Each message on its route, or each packet on one of equal routes.",
-          Rule{.choices = {"ecmp", "spray"}});
-    field("spray_paths", &PacketSpec::spray_paths, "Of spray: draws of a route per pair of ends.",
+          "Route of each pair of ends, or one of equal routes by message or packet.",
+          Rule{.choices = {"ecmp", "message", "spray"}});
+    field("spray_paths", &PacketSpec::spray_paths, "Of message and spray: draws of a route per pair of ends.",
           Rule{.min = 1, .max = 1024});
     field("control", &PacketSpec::control, "What holds a sender back.",
           Rule{.choices = {"none", "window", "dcqcn", "credit"}});
     field("window", &PacketSpec::window,
           "Most bytes of a message under way; of control. 0 = what the path holds.");
+    field("window_rule", &PacketSpec::window_rule,
+          "Of window 0: path never holds a lone message back; bdp is 2 latency + mtu / bandwidth, times "
+          "bandwidth.",
+          Rule{.choices = {"path", "bdp"}});
+    field("ack_load", &PacketSpec::ack_load, "Acknowledgements take time on the links back; of control.");
+    field("delivery", &PacketSpec::delivery,
+          "A message is there with its last byte, or when its sender knows.",
+          Rule{.choices = {"arrival", "acknowledged"}});
     field("ack", &PacketSpec::ack, "Size of an acknowledgement; it goes ahead of data.");
     field("loss", &PacketSpec::loss, "Full buffers: none (they have no end), drop, or hold by pfc or credit.",
           Rule{.choices = {"none", "drop", "pfc", "credit"}});

@@ -22,7 +22,7 @@ void PacketNet::claim(const Live& message, std::int32_t by) {
 
 bool PacketNet::try_train(std::uint32_t id) {
   Live& live = messages_[id];
-  if (!spec_.trains || (is_spraying_ && sprays(live.route).size() > 1)) return false;
+  if (!spec_.trains || spec_.ack_load || (is_spraying_ && sprays(live.route).size() > 1)) return false;
   bool is_alone = true;
   for_each_hop(live.first, [&](std::uint32_t link) {
     is_alone = is_alone && more_[link].users == 1 && !ports_[link].is_down && ports_[link].free <= live.start;
@@ -31,7 +31,7 @@ bool PacketNet::try_train(std::uint32_t id) {
   for_each_hop(live.first, [&](std::uint32_t link) { more_[link].train = id; });
   live.state = MessageState::kTrain;
   ++trains_;
-  deliver_at(id, train_end(live, false));
+  deliver_at(id, train_end(live, false) + (is_acknowledged_ ? live.news_delay : 0));
   return true;
 }
 

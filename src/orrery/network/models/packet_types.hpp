@@ -169,7 +169,9 @@ struct PacketMessage {
   bool is_injected = false;
   std::int64_t start = 0;
   std::int64_t size = 0;
+  std::int64_t end = 0;         ///< When it may be delivered, once it is done.
   std::int64_t news_delay = 0;  ///< From its target back to its source.
+  std::int64_t last_news = 0;   ///< When the newest of it is back.
   Receiver* receiver = nullptr;
   std::uint64_t cookie = 0;
   topology::RouteId route;
