@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Speed of the packet model: every host of a fat tree sends to another one (a random permutation), or all to all.
-// usage: bench_packet CLUSTER permutation|alltoall BYTES [SETTINGS]
+// Speed of the packet model: every host of a fat tree sends to another one (a random permutation, or its
+// neighbour), or all to all.
+// usage: bench_packet CLUSTER permutation|shift|alltoall BYTES [SETTINGS]
 // Prints packet hops, CPU seconds of the run, and the simulated seconds.
 #include <cstdio>
 #include <ctime>
@@ -43,6 +44,8 @@ int main(int argc, char** argv) {
   if (std::string{argv[2]} == "permutation") {
     const std::vector<std::size_t> target = random_targets(hosts);
     for (std::size_t host = 0; host < hosts; ++host) net.send(Time{}, host, target[host], size);
+  } else if (std::string{argv[2]} == "shift") {
+    for (std::size_t host = 0; host < hosts; ++host) net.send(Time{}, host, (host + 1) % hosts, size);
   } else {
     for (std::size_t step = 1; step < hosts; ++step) {
       for (std::size_t host = 0; host < hosts; ++host) net.send(Time{}, host, (host + step) % hosts, size);

@@ -119,6 +119,35 @@ def bench_traces(build: Path, results: dict, size: int = 1 << 30) -> None:
         trace.unlink()
 
 
+FAT_TREE = "fattree:k=16,levels=3,bandwidth=100Gbps,latency=500ns"
+PEER_EVENTS = {"htsim": 1.06, "ns3": 0.13}  # Millions of events per CPU second, measured once on such a machine.
+# name, pattern, bytes of a message, settings, millions of packet hops per CPU second to reach
+PACKETS = [
+    ("packet_neighbours", "shift", "2000000", "trains=true", 20),
+    ("packet_neighbours_plain", "shift", "2000000", "trains=false", 0),
+    ("packet_permutation", "permutation", "2000000", "trains=true", 0),
+    ("packet_permutation_plain", "permutation", "2000000", "trains=false", 0),
+    ("packet_permutation_window", "permutation", "2000000", "control=window", 0),
+]
+
+
+def bench_packets(build: Path, repeats: int, results: dict) -> None:
+    """Packets over links per CPU second of the run, on 1,024 hosts; plain = one event per packet and link."""
+    heads = f"{'hops':>10} {'CPU s':>10} {'M hops/s':>9} {'wanted':>7} {'htsim':>8} {'ns-3':>8}"
+    print(f"\n{'packets, 1,024 hosts':26} {heads}")
+    for name, pattern, size, settings, wanted in PACKETS:
+        rates, hops, seconds = [], 0, 0.0
+        for _ in range(repeats):
+            _, _, text = measure([str(build / "bench" / "bench_packet"), FAT_TREE, pattern, size, settings])
+            hops, seconds = int(text.split()[0]), max(float(text.split()[1]), 1e-6)
+            rates.append(hops / seconds / 1e6)
+        rate = statistics.median(rates)
+        ratios = [f"{rate / peer:7.0f}x" for peer in PEER_EVENTS.values()]
+        verdict = "" if rate >= wanted else "  <-- below"
+        print(f"{name:26} {hops:10} {seconds:10.4f} {rate:9.1f} {wanted:7} {' '.join(ratios)}{verdict}", flush=True)
+        results[f"{name}_million_hops_per_cpu_second"] = round(rate, 2)
+
+
 def bench_infragraph(build: Path, output: Path) -> None:
     """The peer takes a minute; it is installed by tools/requirements-bench.txt and left out when it is missing."""
     print(flush=True)
@@ -137,6 +166,7 @@ def main() -> None:
     results: dict = {}
     bench_engine(arguments.build, arguments.repeats, results)
     bench_scale(arguments.build, results)
+    bench_packets(arguments.build, arguments.repeats, results)
     bench_traces(arguments.build, results)
     output = arguments.output or arguments.build / "results.json"
     output.write_text(json.dumps(results, indent=2, sort_keys=True) + "\n")
