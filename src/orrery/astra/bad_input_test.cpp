@@ -119,6 +119,24 @@ TEST(AstraBadInput, RanksThatNeverFinish) {
               AllOf(HasSubstr("receive of 200 bytes from rank 0"), HasSubstr("a message of 100 bytes")));
 }
 
+TEST(AstraBadInput, GroupsThatShiftTheNumbersOfChunks) {
+  const auto shifted = [](workload::Rank rank) {
+    Op op = all_reduce(1 << 20, 1);
+    op.group = "1";
+    const Op after = collective(2, collectives::Operation::kAllReduce, 1 << 20, {1});
+    return rank < 2 ? std::vector{op, after} : std::vector{all_reduce(1 << 20, 2)};
+  };
+  EXPECT_THAT(run_failure({.groups = R"({"1": [0, 1]})", .ops = shifted}),
+              HasSubstr("rank 0 has begun 8 chunks and rank 2 4"));
+}
+
+TEST(AstraBadInput, AMessageToItself) {
+  const auto to_itself = [](workload::Rank rank) {
+    return std::vector{message(1, OpKind::kSend, rank, 100)};
+  };
+  EXPECT_THAT(input_failure({.ops = to_itself}), HasSubstr("to itself"));
+}
+
 TEST(AstraBadInput, SizesThatNeverEnd) {
   const auto tiny = [](workload::Rank) {
     return std::vector{collective(1, collectives::Operation::kAllGather, 2)};

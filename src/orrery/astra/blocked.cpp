@@ -51,6 +51,20 @@ void Machine::report_blocked(std::vector<engine::Blocked>& blocked) const {
     entry.waits_on = std::move(waiting[rank].waits_on);
     blocked.push_back(std::move(entry));
   }
+  explain_numbers(blocked);
+}
+
+/// Chunks are paired by their number on each rank, and those of groups count too.
+void Machine::explain_numbers(std::vector<engine::Blocked>& blocked) const {
+  if (groups_.all().empty() || blocked.empty()) return;
+  std::uint32_t other = 0;
+  while (other < ranks_.size() && ranks_[other].chunks == ranks_[0].chunks) ++other;
+  if (other == ranks_.size()) return;
+  blocked[0].what += fmt::format(
+      "; rank 0 has begun {} chunks and rank {} {}: ASTRA-sim pairs the chunks of collectives over all ranks "
+      "by that "
+      "number, in which those of groups count",
+      ranks_[0].chunks, other, ranks_[other].chunks);
 }
 
 std::string Machine::describe_step(std::uint32_t rank, Step step) const {

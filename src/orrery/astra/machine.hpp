@@ -130,6 +130,7 @@ class Machine final : Pinned, public engine::Handler, public engine::Watch {
   void place_in_tree(Chunk& chunk) const;
 
   // Reports (blocked.cpp).
+  void explain_numbers(std::vector<engine::Blocked>& blocked) const;
   [[nodiscard]] std::string describe_step(std::uint32_t rank, Step step) const;
   [[nodiscard]] engine::Blocked describe_rank(std::uint32_t rank) const;
 

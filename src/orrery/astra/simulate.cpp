@@ -95,6 +95,13 @@ void run_once(const Inputs& inputs, const Traces& traces, const Groups& groups, 
   for (std::uint32_t rank = 0; rank < npus; ++rank) {
     outcome.ranks.push_back(machine.times(folding != nullptr ? 0 : rank));
   }
+  const bool wraps = std::ranges::any_of(
+      outcome.ranks, [](const RankTimes& rank) { return rank.exposed_cycles > rank.cycles; });
+  if (wraps) {
+    warnings.push_back(
+        "replay-only counts communication as compute: exposed cycles below 0 are huge numbers, as in "
+        "ASTRA-sim");
+  }
   if (machine.crosses_dimensions()) {
     warnings.push_back(
         "messages between ranks that differ in several dimensions: ASTRA-sim charges only the innermost "

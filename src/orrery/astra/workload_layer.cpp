@@ -89,6 +89,11 @@ void Machine::issue(std::uint32_t rank, std::uint32_t index) {
     replay(rank, index, step);
     return;
   }
+  const bool is_message = step.kind == OpKind::kSend || step.kind == OpKind::kReceive;
+  if (is_message && step.peer == rank) {
+    throw InputError{
+        fmt::format("rank {}: {}: a message to itself aborts ASTRA-sim", rank, describe_step(rank, step))};
+  }
   const Notice done{.kind = Notice::Kind::kStep, .subject = rank, .step = index};
   switch (step.kind) {
     case OpKind::kCompute:
