@@ -22,6 +22,7 @@ struct Session {
 void add_run(CLI::App& root, Session& session);
 void add_replay(CLI::App& root, Session& session);
 void add_trace(CLI::App& root, Session& session);
+void add_trace_make(CLI::App& trace, Session& session);
 void add_collective(CLI::App& root, Session& session);
 void add_cluster(CLI::App& root, Session& session);
 void add_describe(CLI::App& root, Session& session);

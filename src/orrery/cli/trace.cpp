@@ -131,10 +131,11 @@ void add_writing(CLI::App& command, Session& session, const std::shared_ptr<Argu
 }  // namespace
 
 void add_trace(CLI::App& root, Session& session) {
-  CLI::App* command = root.add_subcommand("trace", "Look into, check and convert Chakra execution traces.");
+  CLI::App* command = root.add_subcommand("trace", "Look into, check, convert and make Chakra execution traces.");
   const auto arguments = std::make_shared<Arguments>();
   add_reading(*command, session, arguments);
   add_writing(*command, session, arguments);
+  add_trace_make(*command, session);
   command->footer(
       "Examples:\n  orrery trace info traces/gpt\n  orrery trace check traces/gpt\n  orrery trace json "
       "traces/gpt.0.et");
