@@ -23,17 +23,17 @@ struct Scope {
   throw WireError{.offset = 0, .expected = std::move(expected)};
 }
 
-void require(const pbf_reader& reader, pbf_wire_type type, const char* what) {
+void require(const pbf_reader& reader, pbf_wire_type type, std::string_view what) {
   if (reader.wire_type() == type) return;
   fail(fmt::format("field {} is not encoded as {}", static_cast<std::uint32_t>(reader.tag()), what));
 }
 
-std::string_view text_of(pbf_reader& reader, const char* what) {
+std::string_view text_of(pbf_reader& reader, std::string_view what) {
   require(reader, pbf_wire_type::length_delimited, what);
   return view_of(reader.get_view());
 }
 
-std::uint64_t varint_of(pbf_reader& reader, const char* what) {
+std::uint64_t varint_of(pbf_reader& reader, std::string_view what) {
   require(reader, pbf_wire_type::varint, what);
   return reader.get_uint64();
 }
@@ -159,7 +159,7 @@ void decode_value(pbf_reader& reader, Scope& scope, Attribute& attribute) {
     require(reader, pbf_wire_type::length_delimited, "a list");
     return decode_list(reader.get_message(), scope, attribute);
   }
-  require(reader, wire_type_of(type), to_text(type).data());
+  require(reader, wire_type_of(type), to_text(type));
   if (is_textual(type)) {
     attribute.text = view_of(reader.get_view());
   } else {
