@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Where a rank stands: tensor-parallel neighbours are next to each other, then context, then data, then stages, so that
-/// those who talk most are closest. Experts are shared out over neighbours in the data-parallel dimension.
+/// Where a rank stands: tensor-parallel neighbours are next to each other, then context, then data, then stages, so
+/// that those who talk most are closest. Experts are shared out over neighbours in the data-parallel dimension.
 #include <cstdint>
 #include <string>
 #include <vector>

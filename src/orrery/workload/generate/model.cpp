@@ -75,8 +75,9 @@ void complete_model(ModelSpec& model, const config::Cursor& at) {
     }
     model.head_dim = model.hidden / model.heads;
   }
-  if (model.is_moe() && model.experts_per_token == 0)
+  if (model.is_moe() && model.experts_per_token == 0) {
     model.experts_per_token = std::min<std::int64_t>(2, model.experts);
+  }
   if (!model.is_moe() && model.experts_per_token != 0) {
     fail_at(at, "experts_per_token", "the model has no experts");
   }
@@ -91,8 +92,9 @@ void complete_model(ModelSpec& model, const config::Cursor& at) {
       static_cast<double>(std::max<std::int64_t>(model.experts, 1)) * 3.0 * static_cast<double>(model.ffn);
   const double count =
       static_cast<double>(model.layers) * static_cast<double>(model.hidden) * (2 * width + mlps);
-  if (count > kMostParameters)
+  if (count > kMostParameters) {
     at.fail(fmt::format("the model would have {:.1e} parameters: expected at most 1e16", count));
+  }
 }
 
 ModelSpec load_model(const std::string& name, const std::string& directory, const config::Cursor& at) {

@@ -60,13 +60,15 @@ void check_degrees(const Recipe& recipe, const config::Cursor& at) {
   constexpr double kMostRanks = 1 << 20;
   const double ranks = static_cast<double>(recipe.tp) * static_cast<double>(recipe.pp) *
                        static_cast<double>(recipe.dp) * static_cast<double>(recipe.cp);
-  if (ranks > kMostRanks)
+  if (ranks > kMostRanks) {
     at.fail(fmt::format("tp * pp * dp * cp is {}: expected at most 1048576 ranks", ranks));
+  }
   expect_divisor(at, "tp", recipe.tp, model.heads, "the number of heads");
   expect_divisor(at, "tp", recipe.tp, model.kv_heads, "the number of heads of keys and values");
   expect_divisor(at, "tp", recipe.tp, model.ffn, "the width of the MLP (ffn)");
-  if (recipe.tp > model.vocab)
+  if (recipe.tp > model.vocab) {
     fail_at(at, "tp", fmt::format("expected at most the vocabulary, {}", model.vocab));
+  }
   expect_divisor(at, "pp", recipe.pp, model.layers, "the number of layers");
   if (recipe.ep > 1 && !model.is_moe()) fail_at(at, "ep", "the model has no experts");
   if (recipe.ep > 1) expect_divisor(at, "ep", recipe.ep, model.experts, "the number of experts");
@@ -102,8 +104,9 @@ void check_sizes(const Recipe& recipe, const config::Cursor& at) {
   const double routed = static_cast<double>(std::max<std::int64_t>(model.experts_per_token, 1));
   const double values =
       static_cast<double>(recipe.micro_batch) * static_cast<double>(recipe.seq) * width * routed;
-  if (values > kMost)
+  if (values > kMost) {
     fail_at(at, "micro_batch", "expected fewer or shorter sequences: a micro-batch is too large");
+  }
   const double sequence = static_cast<double>(recipe.seq);
   if (static_cast<double>(recipe.micro_batch) * sequence * sequence > kMost) {
     fail_at(at, "seq", "expected fewer or shorter sequences: too many pairs of tokens in a micro-batch");

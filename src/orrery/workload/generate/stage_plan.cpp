@@ -133,8 +133,9 @@ StagePlan plan_stage(const Recipe& recipe, const Place& place, std::int64_t cont
   plan.layer.push_back(builder.attention_block());
   plan.layer.push_back(model.is_moe() ? builder.expert_block() : builder.mlp_block());
   plan.layer_parameters = layer_parameters(model, recipe.tp);
-  if (model.is_moe())
+  if (model.is_moe()) {
     plan.expert_parameters = model.experts / recipe.ep * expert_parameters(model, recipe.tp);
+  }
   const bool is_first = place.stage == 0;
   const bool is_last = place.stage == recipe.pp - 1;
   const std::int64_t table = recipe.vocab_share(place.tp) * model.hidden;

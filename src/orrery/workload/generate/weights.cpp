@@ -33,8 +33,9 @@ std::vector<OpId> WeightEmitter::gather(const Bucket& bucket) {
   const std::vector<OpId> after = last == 0 ? std::vector<OpId>{} : std::vector<OpId>{last};
   const std::int64_t layer = std::exchange(out_.label.layer, bucket.layer);
   for (const Part& part : parts_of(bucket)) {
-    if (const OpId id = gather_part(part.kind, part.parameters, "weight_gather", after); id != 0)
+    if (const OpId id = gather_part(part.kind, part.parameters, "weight_gather", after); id != 0) {
       ids.push_back(id);
+    }
   }
   out_.label.layer = layer;
   return ids;
@@ -91,7 +92,8 @@ void WeightEmitter::update(const StagePlan& plan, const std::vector<Bucket>& buc
   const std::int64_t own =
       is_shared ? div_ceil(dense, recipe_.replicas()) + div_ceil(expert, recipe_.expert_replicas())
                 : dense + expert;
-  // Adam: the gradient is read; master weight and two moments, 4 bytes each, are read and written; the weight is written.
+  // Adam: the gradient is read; master weight and two moments, 4 bytes each, are read and written; the weight is
+  // written.
   constexpr std::int64_t kStateBytes = 24;
   const OpId updated =
       out_.update("optimizer", move(own * (recipe_.gradient_element + kStateBytes + recipe_.element)), after);
@@ -102,10 +104,12 @@ void WeightEmitter::update(const StagePlan& plan, const std::vector<Bucket>& buc
   for (const Bucket& bucket : buckets) {
     out_.label.layer = bucket.layer;
     const std::span<const OpId> done{&updated, 1};
-    if (const OpId id = gather_part(GroupKind::kReplica, bucket.dense, "weight_gather", done))
+    if (const OpId id = gather_part(GroupKind::kReplica, bucket.dense, "weight_gather", done)) {
       last_dense = id;
-    if (const OpId id = gather_part(GroupKind::kExpertData, bucket.expert, "weight_gather", done))
+    }
+    if (const OpId id = gather_part(GroupKind::kExpertData, bucket.expert, "weight_gather", done)) {
       last_expert = id;
+    }
   }
   out_.label.layer = -1;
   for (const OpId id : {last_dense, last_expert}) {
