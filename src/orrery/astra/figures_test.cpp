@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/error.hpp"
 #include "orrery/testing/astra_case.hpp"
 
 namespace orrery::astra::test {
@@ -154,6 +155,49 @@ TEST(AstraFigures, ComputeHidesCommunication) {
   EXPECT_EQ(outcome.ranks[0].overlap_cycles, 50000U);
   EXPECT_EQ(outcome.ranks[0].gpu_cycles, 50000U);
   EXPECT_EQ(outcome.ranks[0].communication_cycles, 64440U);
+}
+
+TEST(AstraFigures, SharedBus) {
+  const auto on_bus = [](collectives::Operation operation, std::int64_t size, int chunks) {
+    return Case{
+        .topology = "FullyConnected",
+        .bandwidth = "400",
+        .latency = "10",
+        .system =
+            R"(, "model-shared-bus": 1, "L": 100, "o": 3, "g": 50, "G": 0.01, "local-reduction-delay": 1)",
+        .splits = chunks,
+        .active = chunks,
+        .memory_bandwidth = 7.3,
+        .is_aware = true,
+        .ops = [=](workload::Rank) { return std::vector{collective(1, operation, size)}; }};
+  };
+  EXPECT_EQ(both_ways(on_bus(collectives::Operation::kAllReduce, 1 << 20, 2)), 235393U);
+  EXPECT_EQ(both_ways(on_bus(collectives::Operation::kAllGather, 99000, 4)), 17816U);
+  EXPECT_EQ(both_ways(on_bus(collectives::Operation::kReduceScatter, 65536, 3)), 29425U);
+}
+
+TEST(AstraFigures, CustomCollective) {
+  // Each rank sends to the next, reduces for 2 us what comes, and sends again.
+  const auto relay = [](const std::string&) {
+    std::vector<std::vector<Op>> ranks;
+    for (workload::Rank rank = 0; rank < 4; ++rank) {
+      std::vector<Op> ops{message(1, OpKind::kSend, (rank + 1) % 4, 65536),
+                          message(2, OpKind::kReceive, (rank + 3) % 4, 65536), compute(3, 2, {2}),
+                          message(4, OpKind::kSend, (rank + 1) % 4, 65536, 1),
+                          message(5, OpKind::kReceive, (rank + 3) % 4, 65536, 1)};
+      ops[3].data_deps = {3};
+      ranks.push_back(std::move(ops));
+    }
+    return workload::stored_workload("relay", std::move(ranks));
+  };
+  Case custom{.npus = "4",
+              .system = R"(, "all-reduce-implementation-custom": ["relay"])",
+              .splits = 1,
+              .open_custom = relay};
+  constexpr std::uint64_t kFlight = 500 + 1220;  // 65536 bytes at 50 x 2^30 B/s take 1220.7 ns.
+  EXPECT_EQ(both_ways(custom), 2 * kFlight + 2000);
+  custom.splits = 4;
+  EXPECT_THROW(static_cast<void>(run(custom)), SimulationError);
 }
 
 TEST(AstraFigures, OneRankStandsForAll) {
