@@ -44,6 +44,16 @@ struct CollectiveOptions {
   std::function<bool()> wants_stop{};
 };
 
+/// What a packet model counted at one link.
+struct LinkFacts {
+  std::string link;
+  std::uint64_t packets = 0;
+  std::uint64_t drops = 0;
+  std::uint64_t marks = 0;
+  std::uint64_t pauses = 0;
+  std::int64_t longest_queue_bytes = 0;
+};
+
 /// One algorithm at one size.
 struct CollectiveRow {
   std::string operation;
@@ -58,7 +68,9 @@ struct CollectiveRow {
   std::optional<double> busbw_gbps;
   std::uint64_t messages = 0;  ///< Of one iteration.
   std::int64_t wire_bytes = 0;
-  bool is_best = false;  ///< Fastest at its size; the first of equals.
+  bool is_best = false;    ///< Fastest at its size; the first of equals.
+  LinkFacts packet_total;  ///< Over all links; no packets with models that know none. Queue: the longest.
+  std::vector<LinkFacts> crowded;  ///< Links with losses, pauses or queues, the worst first; at most 32.
   std::vector<std::string> notes;
   std::uint64_t digest = 0;
 };

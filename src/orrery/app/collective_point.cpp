@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <tuple>
+
 #include "orrery/app/repeated_run.hpp"
 #include "orrery/app/simulation.hpp"
 #include "orrery/base/rng.hpp"
@@ -22,6 +25,33 @@ Duration begin_of(collectives::Rank rank, Duration skew, std::uint64_t seed) {
 std::optional<double> gigabytes_per_second(Bytes size, std::int64_t picoseconds) {
   if (picoseconds == 0) return std::nullopt;
   return static_cast<double>(size.count()) * 1e3 / static_cast<double>(picoseconds);
+}
+
+/// Sums over links, and the links where packets had to wait.
+void add_packet_facts(const network::NetworkModel& network, const topology::Graph& graph,
+                      CollectiveRow& row) {
+  constexpr std::size_t kMost = 32;
+  const std::vector<network::LinkCounters> counters = network.link_counters();
+  LinkFacts& total = row.packet_total;
+  for (std::size_t link = 0; link < counters.size(); ++link) {
+    const network::LinkCounters& one = counters[link];
+    total.packets += one.packets;
+    total.drops += one.drops;
+    total.marks += one.marks;
+    total.pauses += one.pauses;
+    total.longest_queue_bytes = std::max(total.longest_queue_bytes, one.longest_queue.count());
+    if (one.drops + one.marks + one.pauses == 0 && one.longest_queue == Bytes{}) continue;
+    row.crowded.push_back({.link = graph.link_name(topology::LinkId{link}),
+                           .packets = one.packets,
+                           .drops = one.drops,
+                           .marks = one.marks,
+                           .pauses = one.pauses,
+                           .longest_queue_bytes = one.longest_queue.count()});
+  }
+  std::ranges::stable_sort(row.crowded, [](const LinkFacts& a, const LinkFacts& b) {
+    return std::tie(a.drops, a.longest_queue_bytes) > std::tie(b.drops, b.longest_queue_bytes);
+  });
+  if (row.crowded.size() > kMost) row.crowded.resize(kMost);
 }
 
 }  // namespace
@@ -63,6 +93,7 @@ CollectiveRow run_point(const CollectivePoint& point, const PointContext& contex
   row.messages = run.messages();
   row.wire_bytes = run.wire_bytes().count();
   row.notes = simulation.network().notes();
+  add_packet_facts(simulation.network(), plan.cluster.graph, row);
   if (row.schedule == "offload") {
     // A cluster file cannot say yet what its switches can do, so the table must.
     row.notes.emplace_back(

@@ -16,22 +16,42 @@ using Json = nlohmann::ordered_json;
 
 Json number_or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
+Json facts_json(const LinkFacts& facts) {
+  Json json{{"packets", facts.packets},
+            {"drops", facts.drops},
+            {"marks", facts.marks},
+            {"pauses", facts.pauses},
+            {"longest_queue_bytes", facts.longest_queue_bytes}};
+  if (!facts.link.empty()) json["link"] = facts.link;
+  return json;
+}
+
+/// Only of models that know packets.
+void add_packets(const CollectiveRow& row, Json& json) {
+  if (row.packet_total.packets == 0) return;
+  json["packets"] = facts_json(row.packet_total);
+  json["packets"]["links"] = Json::array();
+  for (const LinkFacts& link : row.crowded) json["packets"]["links"].push_back(facts_json(link));
+}
+
 Json row_json(const CollectiveRow& row) {
-  return {{"op", row.operation},
-          {"algorithm", row.algorithm},
-          {"schedule", row.schedule},
-          {"network", row.network},
-          {"ranks", row.ranks},
-          {"size_bytes", row.size_bytes},
-          {"time_ps", row.time_ps},
-          {"total_time_ps", row.total_time_ps},
-          {"algbw_GBps", number_or_null(row.algbw_gbps)},
-          {"busbw_GBps", number_or_null(row.busbw_gbps)},
-          {"messages", row.messages},
-          {"wire_bytes", row.wire_bytes},
-          {"best", row.is_best},
-          {"notes", row.notes},
-          {"digest", fmt::format("{:016x}", row.digest)}};
+  Json json{{"op", row.operation},
+            {"algorithm", row.algorithm},
+            {"schedule", row.schedule},
+            {"network", row.network},
+            {"ranks", row.ranks},
+            {"size_bytes", row.size_bytes},
+            {"time_ps", row.time_ps},
+            {"total_time_ps", row.total_time_ps},
+            {"algbw_GBps", number_or_null(row.algbw_gbps)},
+            {"busbw_GBps", number_or_null(row.busbw_gbps)},
+            {"messages", row.messages},
+            {"wire_bytes", row.wire_bytes},
+            {"best", row.is_best},
+            {"notes", row.notes},
+            {"digest", fmt::format("{:016x}", row.digest)}};
+  add_packets(row, json);
+  return json;
 }
 
 }  // namespace

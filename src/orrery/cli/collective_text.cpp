@@ -76,10 +76,13 @@ std::string format_collective(const app::CollectiveResult& result) {
     ++rivals[row.size_bytes];
     has_repeats = has_repeats || row.time_ps != row.total_time_ps;
   }
+  const bool has_packets =
+      std::ranges::any_of(result.rows, [](const auto& row) { return row.packet_total.packets > 0; });
   const bool has_rivals = std::ranges::any_of(rivals, [](const auto& entry) { return entry.second > 1; });
   std::vector<std::string> heads{"size",       "<algorithm", "time_us", "algbw_GB/s",
                                  "busbw_GB/s", "messages",   "wire"};
   if (has_repeats) heads.insert(heads.begin() + 3, "total_us");
+  if (has_packets) heads.insert(heads.end(), {"packets", "drops", "queue"});
   heads.push_back("<");
   std::vector<std::vector<std::string>> rows;
   for (const app::CollectiveRow& row : result.rows) {
@@ -88,6 +91,11 @@ std::string format_collective(const app::CollectiveResult& result) {
                                    bandwidth(row.busbw_gbps), fmt::format("{}", row.messages),
                                    size_text(row.wire_bytes)};
     if (has_repeats) cells.insert(cells.begin() + 3, microseconds(row.total_time_ps));
+    if (has_packets) {
+      cells.push_back(fmt::format("{}", row.packet_total.packets));
+      cells.push_back(fmt::format("{}", row.packet_total.drops));
+      cells.push_back(size_text(row.packet_total.longest_queue_bytes));
+    }
     cells.push_back(row.is_best && rivals[row.size_bytes] > 1 ? "*" : "");
     rows.push_back(std::move(cells));
   }

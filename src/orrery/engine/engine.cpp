@@ -34,8 +34,9 @@ void Engine::schedule_deadline(Time at, Phase phase, OriginId origin, Handler& h
                                std::uint64_t payload) {
   Origin& from = origins_[origin.index()];
   ORRERY_CHECK(at > now(), "deadline of {} at {} ps is not after {} ps", from.name, count_ps(at), now_);
-  if (at != kTimeMax)
+  if (at != kTimeMax) {
     deadlines_->push({count_ps(at), pack_order(phase, origin, from.counter++), &handler, payload});
+  }
 }
 
 void Engine::grow_queue() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets: a message is cut into packets of `mtu` payload and `header`; each link has a queue in front of it, served in
-// order of arrival. A packet that comes to a port at `a` leaves at max(a, port free) and takes size / bandwidth; it is at
-// the next port a latency later, whole (store and forward) or with its header (cut through). Exact for the rules stated;
-// times are rounded up to whole picoseconds per packet and link. docs/models/packet.md.
+// Packets: a message is cut into packets of `mtu` payload and `header`; each link has a queue in front of it, served
+// in order of arrival. A packet that comes to a port at `a` leaves at max(a, port free) and takes size / bandwidth; it
+// is at the next port a latency later, whole (store and forward) or with its header (cut through). Exact for the rules
+// stated; times are rounded up to whole picoseconds per packet and link. docs/models/packet.md.
 //
 // In order of arrival a packet's departure is known when it comes, so a packet costs one event per link, kept by the
 // model itself (engine::Background). A message alone on its links costs one event in all (packet_train.cpp).

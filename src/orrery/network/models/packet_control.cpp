@@ -223,8 +223,9 @@ void PacketNet::raise_rate(std::uint32_t id, std::int64_t now) {
   const std::int64_t period = count_ps(spec_.rate_timer);
   const std::int64_t steps = std::min((now - rate.raised) / period, kMostSteps);
   for (std::int64_t step = 0; step < steps; ++step) {
-    if (++rate.raises > kFastRaises)
+    if (++rate.raises > kFastRaises) {
       rate.target = std::min(rate.line, rate.target + spec_.rate_step.bytes_per_picosecond());
+    }
     rate.current = std::min(rate.line, (rate.current + rate.target) / 2);
     rate.alpha *= 1 - spec_.alpha_gain;
   }

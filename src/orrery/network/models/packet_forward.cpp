@@ -291,8 +291,9 @@ void PacketNet::observe_queue(std::uint32_t link, std::int64_t now, std::int64_t
   if (now < next_sample_[link]) return;
   next_sample_[link] = now + kSampleEvery;
   engine::Observer& observer = *engine_.observer();
-  if (!tracks_[link].is_valid())
+  if (!tracks_[link].is_valid()) {
     tracks_[link] = observer.track("links", graph_.link_name(topology::LinkId{link}));
+  }
   const Port& port = ports_[link];
   const double bytes = static_cast<double>(wait) * full_bytes_ / static_cast<double>(port.full_time);
   observer.counter(tracks_[link], "queue_bytes", Time{Duration{now}}, bytes);

@@ -70,8 +70,8 @@ void PacketNet::change_link(topology::LinkId id, const LinkState& state) {
   if (old.is_down && !ports_[link].is_down) come_up(link, now);
 }
 
-/// All that the port accepted and has not sent by now is sent at the new speed, or kept while it is down. Sending goes on
-/// without a gap from now to `free`, so times to come stretch in proportion.
+/// All that the port accepted and has not sent by now is sent at the new speed, or kept while it is down. Sending
+/// goes on without a gap from now to `free`, so times to come stretch in proportion.
 void PacketNet::retime(std::uint32_t link, std::int64_t now, const Port& old) {
   Port& port = ports_[link];
   PortMore& more = more_[link];
@@ -143,8 +143,9 @@ void PacketNet::come_up(std::uint32_t link, std::int64_t now) {
     event.time = now;
     arrive(event);
   }
-  if (senders_[link].head != kNobody || more_[link].under_way.size() > 0)
+  if (senders_[link].head != kNobody || more_[link].under_way.size() > 0) {
     wake_sender(link, std::max(now, ports_[link].free));
+  }
 }
 
 std::uint32_t PacketNet::add_route(std::span<const topology::LinkId> links) {
@@ -176,8 +177,8 @@ std::vector<std::pair<topology::NodeId, topology::NodeId>> link_ends(const topol
 
 }  // namespace
 
-/// First places of the different routes with the same ends; its own is the first. Packets of one message leave their host
-/// by one link.
+/// First places of the different routes with the same ends; its own is the first. Packets of one message leave their
+/// host by one link.
 const std::vector<std::uint32_t>& PacketNet::sprays(topology::RouteId route) {
   if (sprays_of_route_.size() <= route.index()) sprays_of_route_.resize(route.index() + 1);
   if (!sprays_of_route_[route.index()].empty()) return sprays_of_route_[route.index()];

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A message alone on its links is a train: n packets that nothing comes between. With T(i) the time to send a full packet
-// on its i-th link, c(i) the time from the start of sending there until the next link may send, and M(i) the largest of
-// T(0) .. T(i), full packet k starts on link i at
+// A message alone on its links is a train: n packets that nothing comes between. With T(i) the time to send a full
+// packet on its i-th link, c(i) the time from the start of sending there until the next link may send, and M(i) the
+// largest of T(0) .. T(i), full packet k starts on link i at
 //
 //     S(i, k) = start + c(0) + ... + c(i-1) + k M(i)
 //
-// (induction over i and k of "when it is there and the one before it has left"), and the shorter last packet follows from
-// that link by link. So the end is known at once, and it costs one event. When somebody else sends over one of its links,
-// the train is broken: the message is run packet by packet, by the same code as any other, up to that moment.
+// (induction over i and k of "when it is there and the one before it has left"), and the shorter last packet follows
+// from that link by link. So the end is known at once, and it costs one event. When somebody else sends over one of its
+// links, the train is broken: the message is run packet by packet, by the same code as any other, up to that moment.
 #include <algorithm>
 
 #include "orrery/network/models/packet_net.hpp"
