@@ -40,13 +40,42 @@ std::string ranks_table(const app::ReplayResult& result) {
          more(shown, result.ranks.size(), "ranks");
 }
 
+/// Collectives that differ in the group alone: a thousand ranks have hundreds of groups that do the same.
+struct Kind {
+  workload::CollectiveTotal total;
+  std::size_t groups = 0;
+};
+
+std::vector<Kind> merge_groups(const std::vector<workload::CollectiveTotal>& totals) {
+  std::vector<Kind> kinds;
+  for (const workload::CollectiveTotal& total : totals) {
+    const auto is_same = [&](const Kind& kind) {
+      return kind.total.operation == total.operation && kind.total.algorithm == total.algorithm &&
+             kind.total.ranks == total.ranks && kind.total.size == total.size;
+    };
+    const auto found = std::ranges::find_if(kinds, is_same);
+    if (found == kinds.end()) {
+      kinds.push_back({total, 1});
+      continue;
+    }
+    ++found->groups;
+    found->total.calls += total.calls;
+    found->total.time += total.time;
+    found->total.waiting += total.waiting;
+  }
+  std::ranges::stable_sort(kinds, std::greater{}, [](const Kind& kind) { return kind.total.time; });
+  return kinds;
+}
+
 std::string collectives_table(const app::ReplayResult& result) {
   std::vector<std::vector<std::string>> rows;
-  const std::size_t shown = std::min(result.collectives.size(), kCollectivesShown);
+  const std::vector<Kind> kinds = merge_groups(result.collectives);
+  const std::size_t shown = std::min(kinds.size(), kCollectivesShown);
   for (std::size_t i = 0; i < shown; ++i) {
-    const workload::CollectiveTotal& total = result.collectives[i];
+    const workload::CollectiveTotal& total = kinds[i].total;
     const auto calls = static_cast<std::int64_t>(total.calls);
-    rows.push_back({total.operation, total.group.empty() ? "all" : total.group,
+    const std::string group = total.group.empty() ? "all" : total.group;
+    rows.push_back({total.operation, kinds[i].groups == 1 ? group : fmt::format("{} groups", kinds[i].groups),
                     fmt::format("{}", total.ranks), total.algorithm, fmt::format("{}", total.calls),
                     bytes_text(total.size.count()), duration_text(total.time / calls),
                     duration_text(total.waiting / calls)});
@@ -54,7 +83,7 @@ std::string collectives_table(const app::ReplayResult& result) {
   return format_table(
              {"<collective", "<group", "ranks", "<algorithm", "calls", "size", "time each", "waiting each"},
              rows) +
-         more(shown, result.collectives.size(), "kinds");
+         more(shown, kinds.size(), "kinds");
 }
 
 std::string links_table(const app::ReplayResult& result) {

@@ -9,11 +9,11 @@ namespace orrery::workload {
 
 /// Times during which at least one operation of a kind was running.
 struct RankTimes {
-  Time finish{};                     ///< Of its last operation.
-  Duration compute{};                ///< On the device or the host.
-  Duration communication{};          ///< Collectives, sends and receives, waiting for others included.
+  Time finish{};             ///< Of its last operation.
+  Duration compute{};        ///< On the device or the host.
+  Duration communication{};  ///< Bytes were under way, or nothing computed and others were waited for.
   Duration exposed_communication{};  ///< Communication while nothing computed.
-  Duration overlap{};                ///< Communication while something computed.
+  Duration overlap{};                ///< Bytes were under way while something computed.
   Duration waiting{};                ///< Of the exposed part: others were not there yet.
   Duration memory{};                 ///< Loads and stores of remote memory.
   std::uint64_t operations = 0;
@@ -46,10 +46,11 @@ class RankClock {
     const bool moves = has(Activity::kMoving);
     const bool waits = has(Activity::kWaiting);
     if (computes) times_.compute += passed;
-    if (moves || waits) {
+    // A receive that nobody has sent yet while something computes is no communication.
+    if (moves || (waits && !computes)) {
       times_.communication += passed;
       (computes ? times_.overlap : times_.exposed_communication) += passed;
-      if (!computes && !moves) times_.waiting += passed;
+      if (!moves) times_.waiting += passed;
     }
     if (has(Activity::kMemory)) times_.memory += passed;
   }
