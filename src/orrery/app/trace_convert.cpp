@@ -43,7 +43,7 @@ ConvertedFile convert(const std::string& input, const std::string& output) {
   return {.input = input, .output = output, .nodes = nodes};
 }
 
-InputError wrong(std::string source, std::string value, std::string expected) {
+InputError wrong(std::string source, const std::string& value, std::string expected) {
   return InputError{{.source = std::move(source),
                      .position = {},
                      .field = {},
