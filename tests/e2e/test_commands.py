@@ -15,6 +15,7 @@ COMMANDS = [
     ["trace", "check"],
     ["trace", "json"],
     ["trace", "convert"],
+    ["trace", "make"],
     ["collective"],
     ["cluster", "list"],
     ["cluster", "show"],
@@ -85,7 +86,8 @@ def test_describe(orrery):
     text = orrery("describe").stdout
     entries = json.loads(orrery("describe", "--json").stdout)["entries"]
     kinds = {entry["kind"] for entry in entries}
-    assert kinds == {"network", "algorithm", "selection", "generator", "cluster", "device", "operation", "dtype"}
+    assert kinds == {"network", "algorithm", "selection", "generator", "cluster", "device", "model", "workload",
+                     "operation", "dtype"}
     for entry in entries:
         assert entry["name"] in text
         assert entry["help"], entry

@@ -14,6 +14,7 @@
 #include "orrery/network/network_model.hpp"
 #include "orrery/topology/catalog.hpp"
 #include "orrery/topology/generators/generator.hpp"
+#include "orrery/workload/generate/make_spec.hpp"
 
 namespace orrery::app {
 namespace {
@@ -78,6 +79,18 @@ std::vector<Description> describe() {
   for (const std::string& device : topology::Catalog{}.device_names()) {
     all.push_back({.kind = "device", .name = device, .help = "Device of the catalogue."});
   }
+  for (const std::string& model : topology::Catalog{}.model_names()) {
+    const std::string path = topology::Catalog{}.model_path(model);
+    const config::Document document = config::Document::load(path);
+    all.push_back(
+        {.kind = "model",
+         .name = model,
+         .help = config::read_spec<workload::generate::ModelSpec>(config::Cursor{document}).description});
+  }
+  all.push_back({.kind = "workload",
+                 .name = "make",
+                 .help = "Steps of a transformer, without a trace.",
+                 .fields = config::describe_spec<workload::generate::MakeSpec>()});
   add_operations(all);
   for (const ElementType& type : element_types()) {
     all.push_back({.kind = "dtype",

@@ -10,8 +10,8 @@ namespace orrery::app {
 
 /// One thing a user can name.
 struct Description {
-  std::string
-      kind;  ///< "network", "algorithm", "selection", "generator", "cluster", "device", "operation", "dtype".
+  /// "network", "algorithm", "selection", "generator", "cluster", "device", "model", "workload", "operation", "dtype".
+  std::string kind;
   std::string name;
   std::string help;
   std::vector<config::FieldDoc> fields{};  ///< Settings.

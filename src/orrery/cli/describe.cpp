@@ -27,6 +27,8 @@ std::string heading(const std::string& kind) {
       {"generator", "Topology generators (--cluster NAME:setting=value,...)"},
       {"cluster", "Clusters of the catalogue (--cluster NAME)"},
       {"device", "Devices of the catalogue (device: NAME in a cluster file)"},
+      {"model", "Models of the catalogue (orrery trace make --model NAME)"},
+      {"workload", "Made workloads (orrery replay NAME:setting=value,...)"},
       {"operation", "Operations (orrery collective NAME)"},
       {"dtype", "Element types (--dtype NAME)"},
   };
