@@ -14,8 +14,8 @@ namespace orrery::cli {
 namespace {
 
 constexpr const char* kExamples =
-    R"(TRACE is a Chakra execution trace: the prefix of PREFIX.0.et, PREFIX.1.et, ..., their folder, or one file. Or it is
-made up: make:model=llama-3-8b,tp=8,... as in 'orrery trace make'.
+    R"(TRACE is a Chakra execution trace: the prefix of PREFIX.0.et, PREFIX.1.et, ..., their folder, or one file.
+Or it is made up: make:model=llama-3-8b,tp=8,... as in 'orrery trace make'.
 
 Examples:
   orrery replay traces/llama --cluster hgx-h100
