@@ -3,6 +3,7 @@
 // prints, so that both speak of the same keys; the package orrery turns it into dicts and lists.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
@@ -17,6 +18,7 @@
 #include "orrery/app/replay.hpp"
 #include "orrery/app/trace_check.hpp"
 #include "orrery/app/trace_info.hpp"
+#include "orrery/app/trace_make.hpp"
 #include "orrery/base/check.hpp"
 #include "orrery/base/error.hpp"
 #include "orrery/engine/engine.hpp"
@@ -96,6 +98,27 @@ std::string run_replay(app::ReplayOptions& options, nb::object progress,
   try {
     const nb::gil_scoped_release released;
     return options.astra ? app::to_json(app::compare_astra(options)) : app::to_json(app::replay(options));
+  } catch (const engine::Interrupted&) {
+    caller.raise_if_any();
+    throw;
+  }
+}
+
+std::string run_trace_make(std::vector<std::pair<std::string, std::string>> settings, const std::string& output,
+                           const std::string& form, bool force, nb::object progress) {
+  Caller caller{std::move(progress)};
+  app::TraceMakeOptions options;
+  options.settings = std::move(settings);
+  options.output = output;
+  options.form = form;
+  options.may_replace = force;
+  options.wants_stop = [&] { return caller.wants_stop(); };
+  if (caller.has_progress()) {
+    options.on_progress = [&](std::size_t done, std::size_t total) { caller.on_progress(done, total); };
+  }
+  try {
+    const nb::gil_scoped_release released;
+    return app::to_json(app::make_trace(options));
   } catch (const engine::Interrupted&) {
     caller.raise_if_any();
     throw;
@@ -189,6 +212,8 @@ NB_MODULE(_core, module) {
       nb::arg("name") = "");
   module.def("presets_json", [] { return app::presets_json(app::list_presets()); });
   bind_trace(module);
+  module.def("trace_make_json", &run_trace_make, nb::arg("settings"), nb::arg("output"), nb::arg("form"),
+             nb::arg("force"), nb::arg("progress").none());
 
   using Options = app::CollectiveOptions;
   nb::class_<Options>(module, "CollectiveOptions", "What orrery.collective() was asked for.")

@@ -18,6 +18,7 @@ from orrery._describe import clusters, describe  # noqa: E402
 from orrery._replay import replay  # noqa: E402
 from orrery._run import run  # noqa: E402
 from orrery._trace import trace_check, trace_info  # noqa: E402
+from orrery._trace_make import trace_make  # noqa: E402
 
 
 
@@ -43,5 +44,6 @@ __all__ = [
     "run",
     "trace_check",
     "trace_info",
+    "trace_make",
     "version",
 ]

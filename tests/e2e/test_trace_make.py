@@ -102,7 +102,7 @@ def test_sequence_parallel_moves_the_same_bytes(orrery):
     arguments = ["--model", "llama-3-8b", "--tp", 8, "--batch", 4, "--seq", 4096]
     t, h, L = 4096, 4096, 32
     plain = sums(made(orrery, *arguments))
-    split = sums(made(orrery, *arguments, "--sequence-parallel", "true"))
+    split = sums(made(orrery, *arguments, "--sequence-parallel"))
     assert plain == {("all_reduce", "tp"): 8 * 4 * (4 * L + 2) * t * h * 2}
     # A pair for each all-reduce; embedding and logits have one half forward and the other backward.
     pairs = 8 * 4 * (4 * L + 2)
