@@ -26,7 +26,7 @@ docs/trace-make.md has every formula.
 Examples:
   orrery trace make --model llama-3-8b --tp 8 --batch 16 --seq 4096 -o traces/llama
   orrery trace make --model gpt-3-175b --tp 8 --pp 8 --dp 16 --batch 512 --seq 2048 --json
-  orrery trace make --model mixtral-8x7b --dp 8 --ep 8 --zero 1 --sequence-parallel false -o traces/moe
+  orrery trace make --model mixtral-8x7b --dp 8 --ep 8 --zero 1 -o traces/moe
   orrery trace make --model llama-3-70b --mode decode --tp 8 --batch 32 --seq 8192 --steps 4 -o traces/decode
   orrery trace make --layers 24 --hidden 2048 --heads 16 --ffn 8192 --vocab 32000 --dp 4 -o traces/small)";
 
@@ -65,11 +65,14 @@ std::string format_made(const app::TraceMakeResult& result) {
       100 * summary.bubble);
   std::vector<std::vector<std::string>> rows;
   for (const generate::RankTotal& kind : summary.kinds) {
-    rows.push_back({fmt::format("{}", kind.stage), fmt::format("{}", kind.operations),
+    const std::string ranks = kind.first_tp == 0 && kind.last_tp == recipe.tp - 1
+                                  ? "all"
+                                  : fmt::format("{}-{}", kind.first_tp, kind.last_tp);
+    rows.push_back({fmt::format("{}", kind.stage), ranks, fmt::format("{}", kind.operations),
                     flops_text(static_cast<double>(kind.flops)),
                     fmt::format("{:.4g} G", static_cast<double>(kind.parameters) / 1e9)});
   }
-  text += format_table({"stage", "operations", "per rank", "parameters"}, rows);
+  text += format_table({"stage", "tp ranks", "operations", "per rank", "parameters"}, rows);
   if (!summary.communication.empty()) text += "\n" + communication_table(summary.communication);
   if (!result.first_file.empty()) {
     text += fmt::format("\n{} to {}: {} files\n", result.first_file, result.last_file, recipe.ranks());
@@ -106,12 +109,13 @@ void add_trace_make(CLI::App& trace, Session& session) {
     const bool has_default = !field.default_value.empty() && field.default_value != "null";
     const std::string help =
         has_default ? fmt::format("{} [{}]", field.help, field.default_value) : field.help;
-    command
-        ->add_option_function<std::string>(
-            option,
-            [arguments, name = field.name](const std::string& value) { arguments->values[name] = value; },
-            help)
-        ->type_name(field.type);
+    const bool is_switch = field.type == config::Codec<bool>::name({});
+    const auto take = [arguments, is_switch, name = field.name](const std::string& value) {
+      const bool is_alone = is_switch && (value.empty() || value == "{}");
+      arguments->values[name] = is_alone ? "true" : value;
+    };
+    CLI::Option* added = command->add_option_function<std::string>(option, take, help)->type_name(field.type);
+    if (is_switch) added->expected(0, 1);  // The name alone means true.
   }
   command->add_option("-o,--output", arguments->options.output, "Prefix of the files <prefix>.<rank>.et")
       ->type_name("PREFIX");

@@ -110,9 +110,10 @@ Summary summarize(const Recipe& recipe) {
   Summary summary;
   Digest digest;
   digest.add(recipe.settings);
-  // Only the vocabulary may be shared out unevenly; all else is alike within a stage.
-  const std::int64_t larger = recipe.model.vocab % recipe.tp;
   for (std::int64_t stage = 0; stage < recipe.pp; ++stage) {
+    // Only the vocabulary may be shared out unevenly; all else is alike within a stage.
+    const bool has_vocab = stage == 0 || stage == recipe.pp - 1;
+    const std::int64_t larger = has_vocab ? recipe.model.vocab % recipe.tp : 0;
     const auto add = [&](std::int64_t first, std::int64_t last) {
       RankTotal total = count_rank(shared, {.tp = first, .stage = stage}, digest);
       total.last_tp = last;
