@@ -43,8 +43,9 @@ bool is_of_trace(std::string_view file, std::string_view prefix) {
 void check_place(const TraceMakeOptions& options, Rank ranks) {
   const fs::path prefix{options.output};
   const std::string name = prefix.filename().string();
-  if (name.empty())
+  if (name.empty()) {
     throw InputError{fmt::format("{}: expected a prefix of files, not a folder", options.output)};
+  }
   const fs::path folder = prefix.has_parent_path() ? prefix.parent_path() : fs::path{"."};
   std::error_code error;
   for (fs::directory_iterator entry{folder, error}, end; !error && entry != end; entry.increment(error)) {
