@@ -26,6 +26,7 @@ def run(
     jobs: int = 1,
     faults: "str | os.PathLike[str] | None" = None,
     out: "str | os.PathLike[str] | None" = None,
+    capture: "str | os.PathLike[str] | None" = None,
     seed: int = 0,
     warmup: "str | int | None" = None,
     fresh: bool = False,
@@ -39,12 +40,14 @@ def run(
         print(result["total_ps"] / 1e12, "s")
 
     script: a path, or ["-m", "module"]. Without `ranks` the program starts its own. What the ranks print goes to
-    standard error, unless `quiet`. Raises InputError or SimulationError with what the command would print.
+    standard error, unless `quiet`. `capture` is a folder for traces that orrery.replay() runs to the same
+    times. Raises InputError or SimulationError with what the command would print.
     """
     program = [os.fspath(script)] if isinstance(script, (str, os.PathLike)) else list(script)
     words = [str(PROGRAM), "run", "--json", "--cluster", os.fspath(cluster), "--network", network]
     words += ["--compute", compute, "--jobs", str(jobs), "--seed", str(seed)]
     optional = {"-n": ranks, "--algorithm": algorithm, "--faults": faults, "--out": out, "--warmup": warmup}
+    optional["--capture"] = capture
     for option, value in optional.items():
         if value is not None:
             words += [option, os.fspath(value) if isinstance(value, os.PathLike) else str(value)]

@@ -40,6 +40,18 @@ void check_ledgers(const LiveOptions& options, const live::ComputeChoice& comput
   }
 }
 
+void check_capture(const LiveOptions& options) {
+  if (options.capture.empty()) return;
+  if (!options.faults.empty()) {
+    refuse_option(options, "capture", options.capture,
+                  "a run with faults cannot be captured: a trace has none");
+  }
+  if (options.capture == options.output) {
+    refuse_option(options, "capture", options.capture, "expected another folder than that of the results");
+  }
+  check_output_folder(options.capture);
+}
+
 /// Barriers that end the warm-up; what the ranks count themselves goes to the launcher.
 std::uint64_t warmup_barriers(const LiveOptions& options) {
   const std::string& text = options.warmup;
@@ -105,6 +117,7 @@ LivePlan plan_live(const LiveOptions& options) {
     std::ranges::stable_sort(events, {}, &topology::LinkEvent::at);
   }
   check_output_folder(options.output);
+  check_capture(options);
   return plan;
 }
 

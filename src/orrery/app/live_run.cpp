@@ -13,6 +13,7 @@
 #include <mutex>
 #include <optional>
 
+#include "orrery/app/live_capture.hpp"
 #include "orrery/app/live_plan.hpp"
 #include "orrery/app/live_records.hpp"
 #include "orrery/app/simulation.hpp"
@@ -263,6 +264,7 @@ class LiveRun : Pinned {
     manifest.digest = simulation_.engine().digest();
     manifest.configuration = describe_plan(plan_, options_, world_);
     manifest.command = options_.command;
+    if (capture_) capture_->write(options_.capture);
     records_.write(result, ledgers_);
   }
 
@@ -286,7 +288,8 @@ class LiveRun : Pinned {
                 [this](const live::OperationRecord& record) {
                   totals_.add(record);
                   records_.add(record);
-                }};
+                },
+            .capture = capture_.get()};
   }
 
   live::JoinReply reply_for(std::size_t rank, const std::vector<int>& cores) {
@@ -296,6 +299,7 @@ class LiveRun : Pinned {
     reply.region = host_.region().descriptor();
     reply.arena = arena_.descriptor();
     reply.core = cores.empty() ? -1 : cores[rank % cores.size()];
+    reply.is_captured = capture_ ? 1 : 0;
     reply.compute = static_cast<std::uint32_t>(plan_.compute.mode);
     reply.fixed_ps = count_ps(plan_.compute.fixed);
     if (plan_.compute.mode == live::MeterMode::kMeasured) reply.table = table_.descriptor();
@@ -325,6 +329,8 @@ class LiveRun : Pinned {
   SteadyClock::time_point next_progress_;
   Totals totals_;
   LiveRecords records_;
+  std::unique_ptr<LiveCapture> capture_ =
+      options_.capture.empty() ? nullptr : std::make_unique<LiveCapture>(plan_.cluster, world_);
   live::LedgerFiles ledgers_;
   live::DurationTable table_;
   std::vector<std::int64_t> memory_;  // Of each rank, when the first one was through.

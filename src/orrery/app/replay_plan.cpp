@@ -155,6 +155,9 @@ ReplayPlan plan_replay(const ReplayOptions& options) {
   } else {
     read_native(plan, options);
   }
+  if (options.streams.empty()) {
+    plan.streams = workload::parse_streams(plan.workload.streams, plan.workload.name + ": orrery_streams");
+  }
   if (options.ranks) {
     plan.workload = workload::rescale(std::move(plan.workload), *options.ranks, prefix + "ranks");
   }

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <bit>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -32,12 +34,17 @@ enum Key : std::size_t {
   kRoot,
   kSizes,
   kDuration,
+  kScale,
+  kElement,
+  kFloating,
+  kDetached,
   kKeys,
 };
 constexpr std::array<std::string_view, kKeys> kNames{
-    "is_cpu_op",     "num_ops",      "tensor_size",   "comm_type",       "comm_size",
-    "comm_priority", "comm_src",     "comm_dst",      "comm_tag",        "pg_name",
-    "involved_dim",  kRootAttribute, kSizesAttribute, kDurationAttribute};
+    "is_cpu_op",       "num_ops",          "tensor_size",     "comm_type",        "comm_size",
+    "comm_priority",   "comm_src",         "comm_dst",        "comm_tag",         "pg_name",
+    "involved_dim",    kRootAttribute,     kSizesAttribute,   kDurationAttribute, kScaleAttribute,
+    kElementAttribute, kFloatingAttribute, kDetachedAttribute};
 
 struct CommType {
   Operation operation;
@@ -89,6 +96,17 @@ class Attributes {
     return has(key) ? integer(key, least, most) : otherwise;
   }
 
+  /// A double from 0.
+  [[nodiscard]] double factor(Key key) const {
+    const Attribute& attribute = *found_.at(key);
+    if (attribute.type != ValueType::kDouble || attribute.is_list) {
+      fail(key, {}, fmt::format("expected a double, found {}", kind_of(attribute)));
+    }
+    const auto value = std::bit_cast<double>(attribute.number);
+    if (!std::isfinite(value) || value < 0) fail(key, fmt::format("{}", value), "expected a factor, from 0");
+    return value;
+  }
+
   [[nodiscard]] Bytes bytes(Key key) const { return Bytes{integer(key, 0, kMost)}; }
 
   [[nodiscard]] std::string group() const {
@@ -138,6 +156,7 @@ class Attributes {
 };
 
 constexpr std::int64_t kMostRank = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMostElement = 1024;
 
 void lower_times(const Node& node, const NodeSource& from, const Attributes& attributes, Op& op) {
   constexpr std::uint64_t kPicosecondsPerMicrosecond = 1'000'000;
@@ -151,6 +170,7 @@ void lower_times(const Node& node, const NodeSource& from, const Attributes& att
   if (attributes.has(kDuration)) {
     op.recorded = Duration{attributes.integer(kDuration, 0, Attributes::kMost)};
   }
+  if (attributes.has(kScale)) op.recorded_scale = attributes.factor(kScale);
 }
 
 void lower_collective(const Attributes& attributes, Op& op) {
@@ -162,6 +182,8 @@ void lower_collective(const Attributes& attributes, Op& op) {
   if (op.operation != Operation::kBarrier || attributes.has(kCommSize)) op.size = attributes.bytes(kCommSize);
   op.group = attributes.group();
   op.root = static_cast<Rank>(attributes.integer_or(kRoot, 0, 0, kMostRank));
+  op.element = Bytes{attributes.integer_or(kElement, 1, 1, kMostElement)};
+  op.is_floating = attributes.integer_or(kFloating, 1, 0, 1) != 0;
   if (attributes.has(kInvolvedDim)) {
     for (const std::uint64_t is_involved : attributes.numbers(kInvolvedDim)) {
       op.dims.push_back(is_involved != 0);
@@ -201,6 +223,7 @@ void lower(const Node& node, const NodeSource& from, std::optional<Rank> rank, O
   op.control_deps = node.ctrl_deps;
   lower_times(node, from, attributes, op);
   op.on_cpu = attributes.integer_or(kIsCpuOp, 0, 0, 1) != 0;
+  op.is_detached = attributes.integer_or(kDetached, 0, 0, 1) != 0;
   op.flops = static_cast<std::uint64_t>(attributes.integer_or(kNumOps, 0, 0, Attributes::kMost));
   if (attributes.has(kTensorSize)) op.tensor = attributes.bytes(kTensorSize);
   op.priority =

@@ -14,6 +14,12 @@ namespace orrery::chakra {
 inline constexpr std::string_view kDurationAttribute = "duration_ps";  ///< Instead of duration_micros.
 inline constexpr std::string_view kRootAttribute = "root";             ///< Of a rooted collective.
 inline constexpr std::string_view kSizesAttribute = "comm_sizes";      ///< Of an uneven collective.
+inline constexpr std::string_view kScaleAttribute = "compute_scale";   ///< Of the device it was recorded on.
+inline constexpr std::string_view kElementAttribute = "comm_element";  ///< Bytes of one, of a collective.
+inline constexpr std::string_view kFloatingAttribute = "comm_floating";  ///< What the elements are.
+inline constexpr std::string_view kDetachedAttribute = "detached";  ///< The rank's end does not wait for it.
+/// Of the file: as --streams of `orrery replay`.
+inline constexpr std::string_view kStreamsAttribute = "orrery_streams";
 
 /// `node`, just read from `from`, as an operation of `rank` (when that is known). InputError that names file, place,
 /// node and attribute when one is missing or makes no sense.

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -94,6 +95,14 @@ void add_group(TraceGroups& all, Rank rank, const ProcessGroup& group) {
   if (name != group.name) all.renamed[rank][group.name] = name;
 }
 
+/// What the trace says of itself; "" when nothing.
+std::string streams_of(const std::string& path, const Limits& limits) {
+  const auto nodes = open_nodes(path, limits);
+  const auto& attributes = nodes->metadata().attributes;
+  const auto found = std::ranges::find(attributes, kStreamsAttribute, &Attribute::name);
+  return found != attributes.end() && found->type == ValueType::kString ? found->text : std::string{};
+}
+
 }  // namespace
 
 TraceGroups find_groups(const TraceFiles& files, const std::string& comm_group_file, const Limits& limits) {
@@ -137,6 +146,7 @@ workload::Workload open_traces(const std::string& path, const std::string& comm_
   return {.name = shared->files.name,
           .ranks = shared->ranks(),
           .groups = shared->groups.groups,
+          .streams = streams_of(shared->files.paths.front(), limits),
           .open = [shared](Rank rank) { return std::make_unique<TraceOps>(shared, rank); }};
 }
 

@@ -43,6 +43,12 @@ void add_collective(const Op& op, Node& node) {
   if (is_rooted(op.operation)) {
     node.attributes.push_back(Attribute::of_int64(std::string{kRootAttribute}, op.root));
   }
+  if (op.element != Bytes{1}) {
+    node.attributes.push_back(Attribute::of_int64(std::string{kElementAttribute}, op.element.count()));
+  }
+  if (!op.is_floating) {
+    node.attributes.push_back(Attribute::of_bool(std::string{kFloatingAttribute}, false));
+  }
   if (!op.dims.empty()) {
     std::vector<std::uint64_t> dims{op.dims.begin(), op.dims.end()};
     node.attributes.push_back(Attribute::of_numbers("involved_dim", ValueType::kBool, std::move(dims)));
@@ -79,6 +85,10 @@ Node to_node(const Op& op, workload::Rank rank) {
   if (duration % kPicosecondsPerMicrosecond != 0) {
     node.attributes.push_back(Attribute::of_int64(std::string{kDurationAttribute}, duration));
   }
+  if (op.recorded_scale != 1) {
+    node.attributes.push_back(Attribute::of_double(std::string{kScaleAttribute}, op.recorded_scale));
+  }
+  if (op.is_detached) node.attributes.push_back(Attribute::of_bool(std::string{kDetachedAttribute}, true));
   if (op.flops != 0) node.attributes.push_back(Attribute::of_uint64("num_ops", op.flops));
   const bool moves_memory = op.kind == OpKind::kLoad || op.kind == OpKind::kStore;
   if (op.tensor != Bytes{} || moves_memory) {

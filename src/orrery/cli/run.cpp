@@ -106,6 +106,8 @@ void add_run(CLI::App& root, Session& session) {
   command->add_option("--faults", options.faults, "File of what goes wrong, and when");
   command->add_option("--out", options.output,
                       "Folder for result.json, events, ledger and timeline; must not exist");
+  command->add_option("--capture", options.capture,
+                      "Folder for execution traces of the ranks, for orrery replay; must not exist");
   command->add_option("--seed", arguments->seed, "Of everything random in the models")->capture_default_str();
   command->add_flag("--fresh", options.launch.is_fresh,
                     "Start each rank as a new interpreter instead of forking one");

@@ -19,29 +19,6 @@ using collectives::CollectiveRun;
 using collectives::Operation;
 using collectives::Rank;
 
-Operation operation_of(const orrery_op& op) {
-  switch (op.kind) {
-    case ORRERY_ALL_REDUCE:
-      return Operation::kAllReduce;
-    case ORRERY_BROADCAST:
-      return Operation::kBroadcast;
-    case ORRERY_REDUCE:
-      return Operation::kReduce;
-    case ORRERY_ALL_GATHER:
-      return Operation::kAllGather;
-    case ORRERY_REDUCE_SCATTER:
-      return Operation::kReduceScatter;
-    case ORRERY_ALL_TO_ALL:
-      return Operation::kAllToAll;
-    case ORRERY_GATHER:
-      return Operation::kGather;
-    case ORRERY_SCATTER:
-      return Operation::kScatter;
-    default:
-      return Operation::kBarrier;
-  }
-}
-
 bool is_even(const std::int64_t* sizes, std::size_t count) {
   return std::all_of(sizes, sizes + count, [&](std::int64_t size) { return size == sizes[0]; });
 }
@@ -79,6 +56,29 @@ CollectiveRequest request_of(const orrery_op& op, std::uint32_t members) {
 }
 
 }  // namespace
+
+Operation operation_of(const orrery_op& op) {
+  switch (op.kind) {
+    case ORRERY_ALL_REDUCE:
+      return Operation::kAllReduce;
+    case ORRERY_BROADCAST:
+      return Operation::kBroadcast;
+    case ORRERY_REDUCE:
+      return Operation::kReduce;
+    case ORRERY_ALL_GATHER:
+      return Operation::kAllGather;
+    case ORRERY_REDUCE_SCATTER:
+      return Operation::kReduceScatter;
+    case ORRERY_ALL_TO_ALL:
+      return Operation::kAllToAll;
+    case ORRERY_GATHER:
+      return Operation::kGather;
+    case ORRERY_SCATTER:
+      return Operation::kScatter;
+    default:
+      return Operation::kBarrier;
+  }
+}
 
 /// One collective that at least one member has called.
 class Collectives::Instance final : public Pinned, CollectiveRun::Listener {

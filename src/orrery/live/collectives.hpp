@@ -15,6 +15,9 @@
 
 namespace orrery::live {
 
+/// What a collective of the program is in the simulation.
+[[nodiscard]] collectives::Operation operation_of(const orrery_op& op);
+
 class Collectives : Pinned {
  public:
   struct Setup {

@@ -26,14 +26,15 @@ struct JoinReply {
   std::uint32_t slot = 0;
   std::int32_t region = -1;
   std::int32_t arena = -1;
-  std::int32_t core = -1;        ///< To run on; -1 = any.
-  std::int32_t ledger_in = -1;   ///< Recorded compute times to charge, or -1.
-  std::int32_t ledger_out = -1;  ///< Where to write those of this run, or -1.
-  std::int32_t table = -1;       ///< Durations known of operators (KeyTable), or -1.
-  std::uint32_t compute = 0;     ///< MeterMode.
-  std::int64_t fixed_ps = 0;     ///< For the fixed modes.
-  std::int64_t epoch_ns = 0;     ///< What CLOCK_REALTIME shows at the beginning.
-  char reason[256]{};            ///< Why not, when not accepted.
+  std::int32_t core = -1;         ///< To run on; -1 = any.
+  std::int32_t ledger_in = -1;    ///< Recorded compute times to charge, or -1.
+  std::int32_t ledger_out = -1;   ///< Where to write those of this run, or -1.
+  std::int32_t table = -1;        ///< Durations known of operators (KeyTable), or -1.
+  std::uint32_t compute = 0;      ///< MeterMode.
+  std::int64_t fixed_ps = 0;      ///< For the fixed modes.
+  std::uint32_t is_captured = 0;  ///< orrery_awaited() is wanted.
+  std::int64_t epoch_ns = 0;      ///< What CLOCK_REALTIME shows at the beginning.
+  char reason[256]{};             ///< Why not, when not accepted.
 };
 
 }  // namespace orrery::live

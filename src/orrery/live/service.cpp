@@ -131,8 +131,13 @@ void LiveService::post(std::uint32_t rank, std::int64_t offset) {
     end_warmup(rank);
     return ArenaHeap::release(&op);
   }
+  if (op.kind == ORRERY_AWAITED) {
+    if (setup_.capture != nullptr) setup_.capture->on_awaited(rank, op.sequence);
+    return ArenaHeap::release(&op);
+  }
   Group& group = group_of(rank, op);
   Rank& poster = ranks_[rank];
+  if (setup_.capture != nullptr) setup_.capture->on_post(rank, op, group, setup_.engine.now());
   ++poster.times.operations;
   poster.times.bytes += op.payload_bytes;
   poster.open.emplace(op.handle, offset);
@@ -217,6 +222,7 @@ void LiveService::handle(engine::ProcessId process, const engine::Call& call) {
   if (static_cast<Request>(call.operation) != Request::kTest) asker.polls_since = kTimeMax;
   asker.asked = now;
   asker.times.compute += now - asker.resumed;
+  if (setup_.capture != nullptr) setup_.capture->on_request(rank, now);
   if (engine::Observer* observer = setup_.engine.observer(); observer != nullptr && now > asker.resumed) {
     observer->span(observer->track("ranks", rank_name(rank)), "compute", asker.resumed, now, "");
   }
@@ -267,7 +273,10 @@ void LiveService::poll(std::uint32_t rank, std::uint64_t handle) {
   Rank& asker = ranks_[rank];
   const Time now = setup_.engine.now();
   asker.handles.assign(1, handle);
-  if (first_ended(asker) >= 0) return answer(rank, 1);
+  if (first_ended(asker) >= 0) {
+    asker.waits = Waits::kPoll;
+    return answer(rank, 1);
+  }
   const Duration computed = now - asker.resumed;
   if (asker.polls_since > now || computed > kSpin) asker.polls_since = now;
   const Duration pause = std::max(kShortest, (now - asker.polls_since) / 100) - computed;
@@ -362,6 +371,7 @@ void LiveService::answer(std::uint32_t rank, std::int64_t value) {
                      "");
     }
   }
+  if (setup_.capture != nullptr) capture_answer(rank, value);
   // Only now does the program see what has ended: it must not depend on how fast it looks.
   for (const Ending& ending : asker.endings) {
     orrery_op& op = setup_.arena.get<orrery_op>(ending.operation);
@@ -380,8 +390,47 @@ void LiveService::answer(std::uint32_t rank, std::int64_t value) {
   host_->answer(engine::ProcessId{rank}, value);
 }
 
+void LiveService::capture_answer(std::uint32_t rank, std::int64_t value) {
+  const Rank& asker = ranks_[rank];
+  Pause pause = Pause::kNone;
+  std::uint64_t handle = 0;
+  switch (asker.waits) {
+    case Waits::kOperation:
+      pause = Pause::kOperation;
+      if (value >= 0) handle = asker.handles[static_cast<std::size_t>(value)];
+      break;
+    case Waits::kPoll:
+      pause = Pause::kPoll;
+      if (value > 0) handle = asker.handles.front();
+      break;
+    case Waits::kSleep:
+      pause = Pause::kSleep;
+      break;
+    case Waits::kStore:
+      pause = Pause::kStore;
+      break;
+    case Waits::kNothing:
+    case Waits::kOver:
+      break;
+  }
+  setup_.capture->on_answer(rank, pause, handle, setup_.engine.now());
+}
+
+void LiveService::capture_end(std::uint32_t rank, const Ending& ending) {
+  const auto& op = setup_.arena.get<orrery_op>(ending.operation);
+  CapturedEnd end{.handle = op.handle,
+                  .has_failed = !ending.reason.empty(),
+                  .is_late = ranks_[rank].waits == Waits::kOver};
+  if (ending.match != 0) {
+    end.source = groups_.at(op.group)->ranks[static_cast<std::size_t>(ending.source)];
+    end.bytes = sizes_of(setup_.arena.get<orrery_op>(ending.match))[0];
+  }
+  setup_.capture->on_ended(rank, end);
+}
+
 void LiveService::on_ended(std::uint32_t rank, Ending ending) {
   Rank& owner = ranks_[rank];
+  if (setup_.capture != nullptr) capture_end(rank, ending);
   orrery_op& op = setup_.arena.get<orrery_op>(ending.operation);
   if (owner.waits == Waits::kOver) return;
   owner.open.erase(op.handle);

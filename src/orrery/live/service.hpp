@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "orrery/engine/process_host.hpp"
+#include "orrery/live/capture_listener.hpp"
 #include "orrery/live/collectives.hpp"
 #include "orrery/live/faults.hpp"
 #include "orrery/live/key_store.hpp"
@@ -44,6 +45,7 @@ class LiveService final : public Pinned,
     std::function<void()>
         on_failure{};  ///< A rank ends with an error, and with it the run when this returns.
     std::function<void(const OperationRecord&)> record{};  ///< Told of every operation that ended.
+    CaptureListener* capture = nullptr;
   };
   explicit LiveService(Setup setup);
   ~LiveService();
@@ -104,6 +106,8 @@ class LiveService final : public Pinned,
   /// Index of the operation among `handles` that ended first, or -1.
   [[nodiscard]] std::int64_t first_ended(const Rank& rank) const;
   void answer(std::uint32_t rank, std::int64_t value);
+  void capture_answer(std::uint32_t rank, std::int64_t value);
+  void capture_end(std::uint32_t rank, const Ending& ending);
   /// For the timeline: what it waited in.
   [[nodiscard]] std::string awaited_name(const Rank& rank, std::int64_t index) const;
   void time_out_operation(std::uint32_t rank, std::int64_t offset);

@@ -98,6 +98,8 @@ bool CollectiveInstance::can_start() const { return rows_.empty() || is_complete
 CollectiveRequest CollectiveInstance::request() const {
   CollectiveRequest request;
   request.operation = first_.operation;
+  request.element = first_.element;
+  request.floating = first_.is_floating;
   if (is_rooted(first_.operation)) request.root = group_.member(first_.root);
   const std::int64_t members = group_.size();
   switch (first_.operation) {

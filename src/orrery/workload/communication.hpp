@@ -25,6 +25,8 @@ struct Communication {
   Rank peer = 0;
   std::int64_t tag = 0;
   std::vector<Bytes> sizes{};
+  Bytes element{1};
+  bool is_floating = true;
 };
 
 /// "node 17 'grads': all_reduce of 4MiB in group 'tp'".

@@ -22,6 +22,12 @@ Duration scaled(Duration duration, double scale) {
   return scale == 1.0 ? duration : ceil_to_duration(static_cast<double>(count_ps(duration)) * scale);
 }
 
+/// How long what was recorded takes on `device`.
+Duration recorded_on(const Op& op, const topology::DeviceSpec& device) {
+  if (op.recorded_scale == 0 || op.recorded_scale == device.compute_scale) return op.recorded;
+  return scaled(op.recorded, device.compute_scale / op.recorded_scale);
+}
+
 }  // namespace
 
 ComputeTime ComputeTime::parse(const std::string& text, const std::string& source) {
@@ -91,6 +97,7 @@ const Duration* ComputeTime::find_in_table(const std::string& name) const {
 }
 
 Duration ComputeTime::of(const Op& op, Rank rank, const topology::DeviceSpec& device) {
+  if (op.recorded_scale == 0) return op.recorded;
   switch (mode_) {
     case Mode::kFixed:
       return fixed_;
@@ -98,10 +105,10 @@ Duration ComputeTime::of(const Op& op, Rank rank, const topology::DeviceSpec& de
       if (const Duration* time = find_in_table(op.name)) return *time;
       fail(op, rank, fmt::format("is not in the table of {}; \"*\" stands for all others", source_));
     case Mode::kRoofline:
-      if (op.on_cpu && op.recorded > Duration{}) return scaled(op.recorded, device.compute_scale);
+      if (op.on_cpu && op.recorded > Duration{}) return recorded_on(op, device);
       if (op.flops == 0 && op.tensor.count() == 0 && op.recorded > Duration{}) {
         ++by_record_;
-        return scaled(op.recorded, device.compute_scale);
+        return recorded_on(op, device);
       }
       return roofline(op, rank, device);
     case Mode::kRecorded:
@@ -111,7 +118,7 @@ Duration ComputeTime::of(const Op& op, Rank rank, const topology::DeviceSpec& de
 }
 
 Duration ComputeTime::recorded(const Op& op, Rank rank, const topology::DeviceSpec& device) {
-  if (op.recorded > Duration{}) return scaled(op.recorded, device.compute_scale);
+  if (op.recorded > Duration{}) return recorded_on(op, device);
   const bool has_work = op.flops > 0 || op.tensor.count() > 0;
   if (has_work && device.peak.per_second > 0 && device.memory_bandwidth > Bandwidth{}) {
     ++by_roofline_;

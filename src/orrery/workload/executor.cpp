@@ -108,6 +108,7 @@ void Executor::bind(Rank rank, const Op& op, LoadedOp& loaded) {
     if (is_new) names_.push_back(op.name);
     loaded.name = found->second;
   }
+  loaded.is_detached = op.is_detached;
   switch (op.kind) {
     case OpKind::kNone:
       loaded.resource = Resource::kNothing;
@@ -146,6 +147,8 @@ void Executor::bind_communication(Rank rank, const Op& op, LoadedOp& loaded) {
   what.peer = op.peer;
   what.tag = op.tag;
   what.sizes = op.sizes;
+  what.element = op.element;
+  what.is_floating = op.is_floating;
   what.group = 0;
   if (op.kind != OpKind::kCollective || op.group.empty()) return;
   const auto found = group_of_name_.find(op.group);
@@ -280,8 +283,8 @@ void Executor::finish(Rank rank, Slot slot) {
   ++state.clock.times().operations;
   ++finished_;
   if (op.detail != kNoSlot) communications_.give_back(op.detail);
+  if (!op.is_detached) state.clock.times().finish = setup_.engine.now();
   state.program.finish(slot);
-  state.clock.times().finish = setup_.engine.now();
 }
 
 void Executor::check_progress(Rank rank) {

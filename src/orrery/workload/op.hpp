@@ -35,7 +35,9 @@ struct Op {
   std::vector<std::uint64_t> data_deps{};  ///< Ids of the same rank that must be done before this may start.
   std::vector<std::uint64_t> control_deps{};
 
-  Duration recorded{};      ///< How long it took when it was recorded; 0 = not known.
+  Duration recorded{};  ///< How long it took when it was recorded; 0 = not known.
+  double recorded_scale =
+      1;  ///< compute_scale of the device it was recorded on; 0 = a pause, as long everywhere.
   std::uint64_t flops = 0;  ///< Operations it computes; 0 = not known.
   Bytes tensor;             ///< What it reads and writes (compute), or moves (load, store).
 
@@ -50,6 +52,9 @@ struct Op {
   std::int64_t priority = 0;   ///< Higher goes first where the policy asks.
   std::vector<bool> dims{};    ///< Network dimensions it uses; empty = all.
   std::vector<Bytes> sizes{};  ///< Uneven forms: bytes per member of the group; empty = even.
+  Bytes element{1};            ///< Of a collective: its buffer is cut between elements of this size.
+  bool is_floating = true;     ///< Of a collective: what its elements are.
+  bool is_detached = false;    ///< The rank's end does not wait for it.
 
   /// Fit for the next use, with the memory kept.
   void clear();
@@ -71,6 +76,8 @@ struct Workload {
   std::string name;
   Rank ranks = 0;
   Groups groups{};
+  std::string
+      streams{};  ///< How many operations a rank runs at a time, unless the user says; "" = the default.
   /// A new pass over the rank's operations. May be called from several threads.
   std::function<std::unique_ptr<OpSource>(Rank)> open{};
 };

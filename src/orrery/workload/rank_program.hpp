@@ -43,7 +43,8 @@ struct LoadedOp {
   OpKind kind = OpKind::kNone;
   Resource resource = Resource::kNothing;
   bool is_running = false;
-  bool is_moving = false;  ///< Communication: everyone is there.
+  bool is_moving = false;    ///< Communication: everyone is there.
+  bool is_detached = false;  ///< The rank's end does not wait for it.
 };
 
 /// Turns what was read into what is kept.

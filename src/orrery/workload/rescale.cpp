@@ -153,6 +153,7 @@ Workload rescale(Workload workload, std::int64_t ranks, const std::string& sourc
   if (ranks == from) return workload;
   check_pattern(workload, ranks, refuse);
   Workload made{.name = workload.name, .ranks = static_cast<Rank>(ranks)};
+  made.streams = workload.streams;
   made.open = [open = std::move(workload.open), from, ranks](Rank rank) {
     return std::make_unique<RescaledSource>(open(static_cast<Rank>(rank % from)), rank, from, ranks);
   };

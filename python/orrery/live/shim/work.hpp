@@ -34,6 +34,7 @@ class Work final : public c10d::Work {
   Work(int rank, c10d::OpType type, const Event& event, orrery_op* op, Tensors outputs, Take take)
       : c10d::Work{rank, type, event.title.empty() ? nullptr : event.title.c_str(), event.inputs},
         op_{op},
+        handle_{op->handle},
         sequence_{op->sequence},
         outputs_{std::move(outputs)},
         take_{std::move(take)} {}
@@ -91,6 +92,7 @@ class Work final : public c10d::Work {
   }
 
   orrery_op* op_;  ///< Until landed; only touched by the thread whose turn it is.
+  std::uint64_t handle_;
   std::uint64_t sequence_;
   Tensors outputs_;
   Take take_;
@@ -131,6 +133,7 @@ class Pending {
         }
       });
     }
+    if (work.landed_) orrery_awaited(work.handle_);
     without_gil([&] { complete_futures(); });
     return in_time || work.landed_;
   }
@@ -277,6 +280,7 @@ class Pending {
         work = std::move(to_complete_.front());
         to_complete_.pop_front();
       }
+      orrery_awaited(work->handle_);
       work->complete_future();
       has_completed = true;
     }

@@ -98,6 +98,20 @@ int orrery_mark(void) {
   return orrery_post(op);
 }
 
+int orrery_awaited(uint64_t handle) {
+  if (session() == nullptr || !session()->is_captured()) return 0;
+  orrery_op* const op = orrery_op_new(ORRERY_AWAITED, 0, 0);
+  if (op == nullptr) return -1;
+  op->sequence = handle;
+  op->is_async = 1;  // As of the last point: a point of its own would make another run of it.
+  return guarded([&] {
+    Session& self = *session();
+    const std::scoped_lock lock{self.mutex()};
+    self.post(*op);
+    return 0;
+  });
+}
+
 int orrery_wait_any(orrery_op* const* ops, size_t count, int64_t timeout_ps) {
   return guarded([&] {
     Session& self = *session();

@@ -65,7 +65,8 @@ typedef enum {
   ORRERY_RECEIVE,   /* peer -1: from anybody; `source` tells */
   ORRERY_NEW_GROUP, /* payload: int32 global ranks in group order; `name`: the group's. Never waited for. */
   ORRERY_END_GROUP,
-  ORRERY_MARK       /* orrery_mark() */
+  ORRERY_MARK,      /* orrery_mark() */
+  ORRERY_AWAITED    /* orrery_awaited(); `sequence` is the handle */
 } orrery_kind;
 
 /* An operation as it is posted; in shared memory, made by orrery_op_new(). Ranks are group ranks.
@@ -122,6 +123,9 @@ int orrery_post(orrery_op* op);
 int orrery_wait_any(orrery_op* const* ops, size_t count, int64_t timeout_ps);
 /* Whether it has ended by now; a request like the others, so that a loop of polls lets time pass. */
 int orrery_test(orrery_op* op);
+/* The program builds on the end of an operation that this process had been told of, so that no request says it. For
+ * captures; does nothing without one. */
+int orrery_awaited(uint64_t handle);
 /* Without asking anybody: whether this process has already been told of its end. */
 int orrery_has_ended(const orrery_op* op);
 

@@ -97,6 +97,7 @@ Session::Session(const JoinReply& reply, pid_t coordinator, int rank, int world)
       page_{arena_.page(reply.slot)},
       rank_{rank},
       world_{world},
+      is_captured_{reply.is_captured != 0},
       meter_{meter_options(reply, coordinator)} {
   pin(reply.core);
 }

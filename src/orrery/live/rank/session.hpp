@@ -28,6 +28,7 @@ class Session {
   void start();
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int world() const { return world_; }
+  [[nodiscard]] bool is_captured() const { return is_captured_; }
   [[nodiscard]] Arena& arena() { return arena_; }
   [[nodiscard]] ArenaHeap& heap() { return heap_; }
   [[nodiscard]] ComputeMeter& meter() { return meter_; }
@@ -73,6 +74,7 @@ class Session {
   RankPage& page_;
   int rank_;
   int world_;
+  bool is_captured_;
   int ledger_out_ = -1;
   std::string ledger_text_;
   std::unique_ptr<LedgerReader> ledger_;
