@@ -48,6 +48,10 @@ void expect_same(const Op& a, const Op& b) {
   EXPECT_EQ(a.priority, b.priority);
   EXPECT_EQ(a.dims, b.dims);
   EXPECT_EQ(a.sizes, b.sizes);
+  EXPECT_EQ(a.recorded_scale, b.recorded_scale);
+  EXPECT_EQ(a.element, b.element);
+  EXPECT_EQ(a.is_floating, b.is_floating);
+  EXPECT_EQ(a.is_detached, b.is_detached);
 }
 
 TEST(Lower, EveryIntegerWidthMeansTheSame) {
@@ -122,6 +126,11 @@ TEST(Lower, WrittenOperationsMeanTheSameAgain) {
   collective.dims = {true, false, true};
   collective.sizes = {Bytes{5}, Bytes{6}};
   collective.priority = -3;
+  collective.element = Bytes{8};
+  collective.is_floating = false;
+  collective.is_detached = true;
+  ops[1].recorded_scale = 0.1;
+  ops[5].recorded_scale = 0;
   for (Op* message : {&ops[3], &ops[4]}) {
     message->peer = 5;
     message->tag = -1;
