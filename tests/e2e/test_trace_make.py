@@ -258,6 +258,7 @@ MISTAKES = {
     ),
     "missing file": (["--model", "no/such.yaml"], "no/such.yaml"),
     "no folder": (["--model", "llama-3-8b", "-o", "no/such/folder/t"], "no/such/folder"),
+    "folder": (["--model", "llama-3-8b", "-o", "."], "is a folder"),
     "unknown form": (["--model", "llama-3-8b", "--form", "jsn", "-o", "t"], "did you mean 'json'"),
 }
 

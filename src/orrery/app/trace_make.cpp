@@ -43,8 +43,10 @@ bool is_of_trace(std::string_view file, std::string_view prefix) {
 void check_place(const TraceMakeOptions& options, Rank ranks) {
   const fs::path prefix{options.output};
   const std::string name = prefix.filename().string();
-  if (name.empty()) {
-    throw InputError{fmt::format("{}: expected a prefix of files, not a folder", options.output)};
+  std::error_code ignored;
+  if (name.empty() || fs::is_directory(prefix, ignored)) {
+    throw InputError{fmt::format("{}: is a folder; expected a prefix of files, such as {}", options.output,
+                                 (prefix / "trace").lexically_normal().string())};
   }
   const fs::path folder = prefix.has_parent_path() ? prefix.parent_path() : fs::path{"."};
   std::error_code error;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "orrery/workload/generate/summary.hpp"
 
+#include <limits>
 #include <map>
 #include <memory>
 #include <utility>
@@ -48,6 +49,13 @@ void add_to_digest(Digest& digest, const Op& op) {
   digest.add(static_cast<std::uint64_t>(op.tag));
 }
 
+/// Sums of absurd settings stop at the largest number instead of starting again.
+template <class Integer>
+Integer saturating_sum(Integer a, Integer b) {
+  constexpr Integer kMost = std::numeric_limits<Integer>::max();
+  return b > kMost - a ? kMost : a + b;
+}
+
 RankTotal count_rank(const std::shared_ptr<const Recipe>& recipe, const Place& place, Digest& digest) {
   RankTotal total;
   total.stage = place.stage;
@@ -58,14 +66,16 @@ RankTotal count_rank(const std::shared_ptr<const Recipe>& recipe, const Place& p
   Op op;
   while (source.next(op)) {
     ++total.operations;
-    total.flops += op.flops;
+    total.flops = saturating_sum(total.flops, op.flops);
     add_to_digest(digest, op);
-    if (op.kind == OpKind::kCompute) total.tensor_bytes += op.tensor.count();
+    if (op.kind == OpKind::kCompute) {
+      total.tensor_bytes = saturating_sum(total.tensor_bytes, op.tensor.count());
+    }
     if (op.kind == OpKind::kCompute || op.kind == OpKind::kNone) continue;
     const Key key = key_of(*recipe, place, op);
     CommunicationTotal& sum = communication[key];
     ++sum.calls;
-    sum.bytes += op.size.count();
+    sum.bytes = saturating_sum(sum.bytes, op.size.count());
   }
   for (auto& [key, sum] : communication) {
     sum.group = key.first;
@@ -92,7 +102,9 @@ void add_up(const Recipe& recipe, Summary& summary) {
       sum.operation = of_rank.operation;
       sum.members = of_rank.members;
       sum.calls += of_rank.calls * static_cast<std::uint64_t>(ranks);
-      sum.bytes += of_rank.bytes * ranks;
+      constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+      const std::int64_t bytes = of_rank.bytes > kMost / ranks ? kMost : of_rank.bytes * ranks;
+      sum.bytes = saturating_sum(sum.bytes, bytes);
     }
   }
   for (auto& [key, sum] : communication) summary.communication.push_back(std::move(sum));

@@ -15,7 +15,7 @@ struct CommunicationTotal {
   std::string group;         ///< "tp", "dp", ...; of messages "pp" (between stages) or "cp" (in a ring).
   std::int64_t members = 0;  ///< Of each such group; 2 for messages.
   std::uint64_t calls = 0;
-  std::int64_t bytes = 0;  ///< As Chakra counts them.
+  std::int64_t bytes = 0;  ///< As Chakra counts them; the largest number when they are more.
 };
 
 /// Of ranks that all do the same.
