@@ -133,8 +133,10 @@ class Pending {
         }
       });
     }
-    if (work.landed_) orrery_awaited(work.handle_);
-    without_gil([&] { complete_futures(); });
+    without_gil([&] {
+      if (work.landed_) orrery_awaited(work.handle_);
+      complete_futures();
+    });
     return in_time || work.landed_;
   }
 
