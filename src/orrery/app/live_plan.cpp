@@ -83,8 +83,9 @@ void refuse_option(const LiveOptions& options, const char* option, const std::st
 LivePlan plan_live(const LiveOptions& options) {
   const std::string& prefix = options.option_prefix;
   LivePlan plan;
-  if (options.cluster.empty())
+  if (options.cluster.empty()) {
     refuse_option(options, "cluster", {}, "expected a file, a preset or a generator");
+  }
   plan.network = choose_network(options.network, network::builtin_networks(), prefix + "network");
   plan.compute = live::parse_compute(options.compute, prefix + "compute");
   if (options.jobs < 1 || options.jobs > kMostJobs) {

@@ -69,14 +69,16 @@ void check_output_folder(const std::string& folder) {
   std::error_code problem;
   if (fs::exists(folder, problem)) {
     if (!fs::is_directory(folder, problem)) fail(folder, "is a file; expected a folder for the results");
-    if (!fs::is_empty(folder, problem))
+    if (!fs::is_empty(folder, problem)) {
       fail(folder, "has something in it; results never overwrite, name another");
+    }
     if (::access(folder.c_str(), W_OK) != 0) fail(folder, "cannot be written to");
     return;
   }
   // Try, so that a mistake is found before the run, and leave nothing.
-  if (!fs::create_directory(folder, problem))
+  if (!fs::create_directory(folder, problem)) {
     fail(folder, fmt::format("cannot be made: {}", problem.message()));
+  }
   fs::remove(folder, problem);
 }
 

@@ -88,8 +88,9 @@ class Programs : Pinned {
                                 .wants_stop = options.wants_stop,
                                 .say = options.say});
     if (options.launch.ranks) return;
-    for (const Gathering::Member& member : members_)
+    for (const Gathering::Member& member : members_) {
       children_.watch(member.process);  // Children of the program.
+    }
   }
 
   /// 0: the program never joined.
@@ -105,8 +106,9 @@ class Programs : Pinned {
   }
   [[nodiscard]] std::vector<std::int64_t> memory() const {
     std::vector<std::int64_t> bytes;
-    for (const Gathering::Member& member : members_)
+    for (const Gathering::Member& member : members_) {
       bytes.push_back(live::proportional_memory(member.process));
+    }
     return bytes;
   }
   void kill(std::uint32_t rank) const { ::kill(members_[rank].process, SIGKILL); }
@@ -246,8 +248,9 @@ class LiveRun : Pinned {
       one.memory_bytes = rank < memory_.size() ? memory_[rank] : 0;
       result.memory_bytes += one.memory_bytes;
       begin = std::max(begin, one.times.begin);
-      if (one.times.finish != kTimeMax)
+      if (one.times.finish != kTimeMax) {
         result.total_ps = std::max(result.total_ps, count_ps(one.times.finish));
+      }
       if (!options_.warmup.empty() && one.times.begin == Time{}) {
         result.notes.push_back(fmt::format("rank {} never came to the end of its warm-up", rank));
       }

@@ -35,8 +35,9 @@ std::string ranks_table(const app::LiveResult& result) {
   }
   std::string text =
       format_table({"rank", "<on", "finish", "compute", "communication", "waiting", "asleep", "bytes"}, rows);
-  if (shown < result.ranks.size())
+  if (shown < result.ranks.size()) {
     text += fmt::format("  ... and {} more ranks\n", result.ranks.size() - shown);
+  }
   return text;
 }
 

@@ -131,7 +131,8 @@ void add_writing(CLI::App& command, Session& session, const std::shared_ptr<Argu
 }  // namespace
 
 void add_trace(CLI::App& root, Session& session) {
-  CLI::App* command = root.add_subcommand("trace", "Look into, check, convert and make Chakra execution traces.");
+  CLI::App* command =
+      root.add_subcommand("trace", "Look into, check, convert and make Chakra execution traces.");
   const auto arguments = std::make_shared<Arguments>();
   add_reading(*command, session, arguments);
   add_writing(*command, session, arguments);

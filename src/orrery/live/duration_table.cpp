@@ -23,8 +23,9 @@ constexpr int kVersion = 1;  // Of what the table holds; another one is another 
 /// $ORRERY_CACHE, or where programs keep such things; "" when there is no home.
 std::string cache_folder() {
   if (const char* own = std::getenv("ORRERY_CACHE"); own != nullptr && *own != 0) return own;
-  if (const char* all = std::getenv("XDG_CACHE_HOME"); all != nullptr && *all != 0)
+  if (const char* all = std::getenv("XDG_CACHE_HOME"); all != nullptr && *all != 0) {
     return std::string{all} + "/orrery";
+  }
   const char* home = std::getenv("HOME");
   return home == nullptr || *home == 0 ? std::string{} : std::string{home} + "/.cache/orrery";
 }

@@ -91,15 +91,17 @@ std::vector<LinkId> links_of(const config::Cursor& at, const std::string& patter
     if (is_there || is_both) add(edge.forward);
     if (is_back || is_both) add(edge.backward);
   }
-  if (links.empty())
+  if (links.empty()) {
     at.at("link").fail("the cluster has no such link; `orrery cluster show --json` lists them");
+  }
   return links;
 }
 
 void add_link_fault(const config::Cursor& at, const FaultSpec& spec, const topology::Cluster& cluster,
                     Faults& faults) {
-  if (!spec.bandwidth && !spec.latency && !spec.state)
+  if (!spec.bandwidth && !spec.latency && !spec.state) {
     at.fail("expected a change: bandwidth, latency or state");
+  }
   for (const LinkId link : links_of(at, *spec.link, cluster.graph)) {
     LinkEvent event{
         .at = Time{spec.at}, .link = link, .bandwidth = spec.bandwidth, .latency = spec.latency, .up = {}};

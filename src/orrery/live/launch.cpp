@@ -69,7 +69,7 @@ Launch plan_launch(const LaunchOptions& options, const std::string& address, int
   }
   if (!options.warmup.empty()) variables["ORRERY_WARMUP"] = options.warmup;
   if (!outputs.empty()) variables["ORRERY_OUTPUTS"] = fmt::format("{}", fmt::join(outputs, ","));
-  variables["PYTHONUNBUFFERED"] = "1";  // Output is shown when it is printed.
+  variables.insert_or_assign("PYTHONUNBUFFERED", std::string{"1"});  // Output is shown when it is printed.
   Launch launch;
   if (options.is_fresh || !options.ranks) prepend(variables, "PYTHONPATH", live + "/site");
   launch.words = {options.python};

@@ -97,4 +97,6 @@ std::string to_text(const orrery_op& op, const Group& group) {
   return text;
 }
 
+std::string rank_name(std::uint32_t rank) { return fmt::format("rank {}", rank); }
+
 }  // namespace orrery::live

@@ -21,4 +21,7 @@ namespace orrery::live {
 [[nodiscard]] const std::int64_t* sizes_of(const orrery_op& op);
 [[nodiscard]] bool is_collective(const orrery_op& op);
 
+/// "rank 3".
+[[nodiscard]] std::string rank_name(std::uint32_t rank);
+
 }  // namespace orrery::live

@@ -15,8 +15,9 @@ std::int64_t proportional_memory(pid_t process) {
     if (!line.starts_with("Pss:")) continue;
     const std::size_t digits = line.find_first_of("0123456789");
     std::int64_t kilobytes = 0;
-    if (digits != std::string::npos)
+    if (digits != std::string::npos) {
       std::from_chars(line.data() + digits, line.data() + line.size(), kilobytes);
+    }
     return kilobytes * 1024;
   }
   return 0;

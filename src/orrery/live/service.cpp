@@ -14,15 +14,7 @@
 namespace orrery::live {
 namespace {
 
-constexpr int kEventBits = 3;
-constexpr std::int64_t kPicosecondsPerMillisecond = 1'000'000'000;
 constexpr std::size_t kMostRanks = std::size_t{1} << 20;
-
-std::string rank_name(std::uint32_t rank) { return fmt::format("rank {}", rank); }
-
-Time due_of(const orrery_op& op) {
-  return saturating_add(Time{Duration{op.posted_ps}}, Duration{op.timeout_ps});
-}
 
 }  // namespace
 
@@ -390,44 +382,6 @@ void LiveService::answer(std::uint32_t rank, std::int64_t value) {
   host_->answer(engine::ProcessId{rank}, value);
 }
 
-void LiveService::capture_answer(std::uint32_t rank, std::int64_t value) {
-  const Rank& asker = ranks_[rank];
-  Pause pause = Pause::kNone;
-  std::uint64_t handle = 0;
-  switch (asker.waits) {
-    case Waits::kOperation:
-      pause = Pause::kOperation;
-      if (value >= 0) handle = asker.handles[static_cast<std::size_t>(value)];
-      break;
-    case Waits::kPoll:
-      pause = Pause::kPoll;
-      if (value > 0) handle = asker.handles.front();
-      break;
-    case Waits::kSleep:
-      pause = Pause::kSleep;
-      break;
-    case Waits::kStore:
-      pause = Pause::kStore;
-      break;
-    case Waits::kNothing:
-    case Waits::kOver:
-      break;
-  }
-  setup_.capture->on_answer(rank, pause, handle, setup_.engine.now());
-}
-
-void LiveService::capture_end(std::uint32_t rank, const Ending& ending) {
-  const auto& op = setup_.arena.get<orrery_op>(ending.operation);
-  CapturedEnd end{.handle = op.handle,
-                  .has_failed = !ending.reason.empty(),
-                  .is_late = ranks_[rank].waits == Waits::kOver};
-  if (ending.match != 0) {
-    end.source = groups_.at(op.group)->ranks[static_cast<std::size_t>(ending.source)];
-    end.bytes = sizes_of(setup_.arena.get<orrery_op>(ending.match))[0];
-  }
-  setup_.capture->on_ended(rank, end);
-}
-
 void LiveService::on_ended(std::uint32_t rank, Ending ending) {
   Rank& owner = ranks_[rank];
   if (setup_.capture != nullptr) capture_end(rank, ending);
@@ -461,71 +415,6 @@ void LiveService::on_ended(std::uint32_t rank, Ending ending) {
   if (found != owner.handles.end()) answer(rank, found - owner.handles.begin());
 }
 
-void LiveService::time_out_operation(std::uint32_t rank, std::int64_t offset) {
-  // Its memory may serve another operation by now; the one that is open here is what counts.
-  orrery_op& op = operation(offset, rank);
-  Rank& owner = ranks_[rank];
-  const auto found = owner.open.find(op.handle);
-  if (found == owner.open.end() || found->second != offset) return;
-  if (due_of(op) > setup_.engine.now()) return;
-  Group& group = group_of(rank, op);
-  // Programs look for gloo's words.
-  std::string reason = fmt::format("[{}] Timed out waiting {}ms for {}", rank_name(rank),
-                                   op.timeout_ps / kPicosecondsPerMillisecond, to_text(op, group));
-  if (op.kind == ORRERY_SEND || op.kind == ORRERY_RECEIVE) {
-    messages_.fail(group, rank, op, reason);
-    return;
-  }
-  std::vector<std::string> names;
-  for (const std::uint32_t missing : collectives_.missing(group, op))
-    names.push_back(std::to_string(missing));
-  if (op.kind == ORRERY_MONITORED_BARRIER && group.member_of.at(rank) != 0) {
-    reason = fmt::format(
-        "Rank {} successfully reached monitoredBarrier, but received errors while waiting for send/recv from "
-        "rank {}. "
-        "Please check rank {} logs for faulty rank.",
-        rank, group.ranks[0], group.ranks[0]);
-  } else if (op.kind == ORRERY_MONITORED_BARRIER) {
-    const bool wants_all = op.tag != 0;
-    if (!wants_all && names.size() > 1) names.resize(1);
-    reason = fmt::format("Rank{} {} failed to pass monitoredBarrier in {} ms", names.size() == 1 ? "" : "s",
-                         join(names, ", "), op.timeout_ps / kPicosecondsPerMillisecond);
-  } else if (!names.empty()) {
-    reason += fmt::format("; not there: rank {}", join(names, ", "));
-  }
-  collectives_.fail(group, rank, op, reason);
-}
-
-void LiveService::set_deadline(std::uint32_t rank, Time due) {
-  Rank& owner = ranks_[rank];
-  due = std::max(due, setup_.engine.now() + Duration{1});
-  if (due >= owner.deadline) return;
-  owner.deadline = due;
-  setup_.engine.schedule_deadline(
-      due, engine::Phase::kWake, owner.origin, *this,
-      (std::uint64_t{rank} << kEventBits) | static_cast<std::uint64_t>(Event::kDeadline));
-}
-
-void LiveService::meet_deadline(std::uint32_t rank) {
-  Rank& owner = ranks_[rank];
-  const Time now = setup_.engine.now();
-  if (owner.waits == Waits::kOver || owner.deadline > now) return;
-  owner.deadline = kTimeMax;
-  std::vector<std::int64_t> late;  // In the order of posting.
-  Time next = kTimeMax;
-  for (const auto& [handle, offset] : owner.open) {
-    const orrery_op& op = operation(offset, rank);
-    if (op.timeout_ps <= 0 || op.kind == ORRERY_MONITORED_BARRIER) continue;
-    if (due_of(op) <= now) {
-      late.push_back(offset);
-    } else {
-      next = std::min(next, due_of(op));
-    }
-  }
-  if (next != kTimeMax) set_deadline(rank, next);
-  for (const std::int64_t offset : late) time_out_operation(rank, offset);
-}
-
 void LiveService::crash(std::uint32_t rank) {
   Rank& gone = ranks_[rank];
   if (gone.waits == Waits::kOver) return;
@@ -540,56 +429,6 @@ void LiveService::crash(std::uint32_t rank) {
 void LiveService::slow(std::uint32_t rank, double factor) {
   const double scale = setup_.cluster.devices[setup_.cluster.device_of_rank[rank]].compute_scale * factor;
   setup_.arena.page(rank).compute_scale_bits.store(std::bit_cast<std::uint64_t>(scale));
-}
-
-const char* LiveService::state(std::uint32_t rank) const {
-  switch (ranks_[rank].waits) {
-    case Waits::kNothing:
-      return "computing";
-    case Waits::kOperation:
-    case Waits::kPoll:
-      return "communicating";
-    case Waits::kSleep:
-      return "sleeping";
-    case Waits::kStore:
-      return "in the store";
-    case Waits::kOver:
-      return "done";
-  }
-  return "";
-}
-
-void LiveService::describe(engine::ProcessId process, engine::Blocked& blocked) const {
-  const Rank& rank = ranks_[process.index()];
-  if (rank.waits == Waits::kStore) {
-    blocked.what = stores_.describe(process.value());
-    return;
-  }
-  std::vector<std::string> texts;
-  std::vector<std::uint32_t> parties;
-  const auto named = [&](std::uint32_t party) {
-    const Rank& other = ranks_[party];
-    if (other.waits != Waits::kOver) return rank_name(party);
-    return fmt::format("{} (ended at {})", rank_name(party),
-                       orrery::to_text(other.times.finish.time_since_epoch()));
-  };
-  for (const std::uint64_t handle : rank.handles) {
-    const auto found = rank.open.find(handle);
-    if (found == rank.open.end()) continue;
-    const orrery_op& op = setup_.arena.get<orrery_op>(found->second);
-    const Group& group = *groups_.at(op.group);
-    texts.push_back(to_text(op, group));
-    if (op.kind == ORRERY_SEND || op.kind == ORRERY_RECEIVE) {
-      if (op.peer >= 0) parties.push_back(group.ranks[static_cast<std::size_t>(op.peer)]);
-      continue;
-    }
-    for (const std::uint32_t missing : collectives_.missing(group, op)) parties.push_back(missing);
-  }
-  blocked.what = join(texts, " or ");
-  for (const std::uint32_t party : parties) {
-    blocked.what += (blocked.waits_on.empty() ? "; not there: " : ", ") + named(party);
-    blocked.waits_on.push_back(rank_name(party));
-  }
 }
 
 }  // namespace orrery::live

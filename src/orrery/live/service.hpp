@@ -86,6 +86,7 @@ class LiveService final : public Pinned,
     std::uint32_t rank;
     std::int64_t offset;
   };
+  static constexpr int kEventBits = 3;  // Of a payload.
   enum class Event : std::uint64_t { kPost, kWake, kTimeout, kOperationTimeout, kDeadline };
 
   void announce(engine::ProcessId process, const engine::Call& call) override;
@@ -113,6 +114,7 @@ class LiveService final : public Pinned,
   void time_out_operation(std::uint32_t rank, std::int64_t offset);
   /// Sees to it that operations of `rank` that are still open at `due` time out. One deadline a rank is enough: when
   /// it comes, the next one is set.
+  [[nodiscard]] static Time due_of(const orrery_op& op);
   void set_deadline(std::uint32_t rank, Time due);
   void meet_deadline(std::uint32_t rank);
   void schedule(Time at, Event event, std::uint64_t payload, std::uint32_t rank);

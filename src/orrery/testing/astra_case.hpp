@@ -94,8 +94,9 @@ inline Outcome run(const Case& from) {
                                                     from.topology, from.npus, from.bandwidth, from.latency)),
                    warnings);
   if (!from.memory.empty()) inputs.memory = read_memory(write("memory.json", from.memory), warnings);
-  if (!from.groups.empty())
+  if (!from.groups.empty()) {
     inputs.groups = read_groups(write("groups.json", from.groups), inputs.network.npus());
+  }
   std::vector<std::vector<Op>> ops;
   for (workload::Rank rank = 0; rank < inputs.network.npus(); ++rank) ops.push_back(from.ops(rank));
   inputs.workload = workload::stored_workload("test", std::move(ops));

@@ -54,8 +54,9 @@ constexpr std::size_t kLedgerBuffer = std::size_t{1} << 16;
 
 std::string read_all(int descriptor) {
   struct stat status{};
-  if (::fstat(descriptor, &status) != 0)
+  if (::fstat(descriptor, &status) != 0) {
     throw std::system_error{errno, std::generic_category(), "the ledger"};
+  }
   std::string text(static_cast<std::size_t>(status.st_size), '\0');
   for (std::size_t got = 0; got < text.size();) {
     const ssize_t count = ::pread(descriptor, text.data() + got, text.size() - got, static_cast<off_t>(got));
@@ -178,8 +179,9 @@ void Session::write_ledger(bool is_last) {
   const std::string bytes = is_last ? meter_.record().finish() : meter_.record().take();
   for (std::size_t written = 0; written < bytes.size();) {
     const ssize_t count = ::write(ledger_out_, bytes.data() + written, bytes.size() - written);
-    if (count < 0 && errno != EINTR)
+    if (count < 0 && errno != EINTR) {
       throw std::system_error{errno, std::generic_category(), "writing the ledger"};
+    }
     if (count > 0) written += static_cast<std::size_t>(count);
   }
 }
