@@ -139,7 +139,7 @@ if rank > 1:
 #: Rank 0's second wait needs no request on the star, where the second operation ends first; elsewhere it ends last.
 TOLD_BEFORE = """
 groups = [dist.new_group([0, 1]), dist.new_group([0, 2])]
-x, y = torch.ones(1 << 18), torch.ones(100_000)
+x, y = torch.ones(1 << 18), torch.ones(200_000)
 works = []
 if rank in (0, 1):
     works.append(dist.all_reduce(x, group=groups[0], async_op=True))
@@ -147,7 +147,7 @@ if rank in (0, 2):
     works.append(dist.all_reduce(y, group=groups[1], async_op=True))
 for work in works:
     work.wait()
-for _ in range(20):
+for _ in range(20 if rank == 0 else 0):
     x.add_(1)
 dist.barrier()
 """
