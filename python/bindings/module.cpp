@@ -104,8 +104,9 @@ std::string run_replay(app::ReplayOptions& options, nb::object progress,
   }
 }
 
-std::string run_trace_make(std::vector<std::pair<std::string, std::string>> settings, const std::string& output,
-                           const std::string& form, bool force, nb::object progress) {
+std::string run_trace_make(std::vector<std::pair<std::string, std::string>> settings,
+                           const std::string& output, const std::string& form, bool force,
+                           nb::object progress) {
   Caller caller{std::move(progress)};
   app::TraceMakeOptions options;
   options.settings = std::move(settings);

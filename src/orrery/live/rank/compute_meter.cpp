@@ -11,6 +11,8 @@ namespace orrery::live {
 namespace {
 
 constexpr std::int64_t kPsPerNs = 1000;
+/// More looks at the clock in a row than were recorded are a loop that waits for something else than it did.
+constexpr int kMostExtraLooks = 1000;
 /// How many durations make a key known.
 constexpr std::uint32_t kKnown = 2;
 
@@ -120,7 +122,8 @@ std::int64_t ComputeMeter::charge(Segment& segment, std::uint64_t point, const R
     case MeterMode::kMeasured:
       break;
     case MeterMode::kFixedSegment:
-      return options_.fixed_ps;
+      // A program that watches the clock until it has moved must see it move.
+      return point == options_.clock_point ? std::max(options_.fixed_ps, kPsPerNs) : options_.fixed_ps;
     case MeterMode::kFixedOperator:
       return std::max(segment.operator_count * options_.fixed_ps, kPsPerNs);
     case MeterMode::kLedger:
@@ -140,12 +143,22 @@ std::int64_t ComputeMeter::charge(Segment& segment, std::uint64_t point, const R
 
 std::int64_t ComputeMeter::recorded_ps(std::uint64_t point) {
   if (is_mismatched_) return 0;
-  const std::uint64_t position = options_.ledger->position();
-  const std::optional<LedgerEntry> entry = options_.ledger->next();
-  if (entry && entry->point == point) return entry->picoseconds;
+  // Libraries look at the clock now and then as threads happen to meet (Python, for its interpreter lock). Such a look
+  // takes no time here, and what was charged at one that is missing belongs to what follows it: sums stay the same.
+  std::int64_t before = 0;
+  for (;; before += std::exchange(ahead_, std::nullopt)->picoseconds) {
+    if (!ahead_) ahead_ = options_.ledger->next();
+    if (ahead_ && ahead_->point == point) {
+      extra_looks_ = 0;
+      return before + std::exchange(ahead_, std::nullopt)->picoseconds;
+    }
+    if (point == options_.clock_point && ++extra_looks_ <= kMostExtraLooks) return 0;
+    if (point == options_.clock_point || !ahead_ || ahead_->point != options_.clock_point) break;
+  }
   is_mismatched_ = true;
-  LedgerMismatch mismatch{.position = position, .recorded = {}, .reached = point};
-  if (entry) mismatch.recorded = entry->point;
+  LedgerMismatch mismatch{
+      .position = options_.ledger->position() - (ahead_ ? 1 : 0), .recorded = {}, .reached = point};
+  if (ahead_) mismatch.recorded = ahead_->point;
   if (options_.on_mismatch) options_.on_mismatch(mismatch);
   return 0;
 }

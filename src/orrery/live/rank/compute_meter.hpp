@@ -53,6 +53,7 @@ struct MeterOptions {
   std::uint32_t world = 1;
   MeterMode mode = MeterMode::kMeasured;
   std::int64_t fixed_ps = 0;                               ///< Per segment or operator.
+  std::uint64_t clock_point = 0;                           ///< The kind of point that is a look at the clock.
   LedgerReader* ledger = nullptr;                          ///< For kLedger; outlives the meter.
   std::function<void(const LedgerMismatch&)> on_mismatch;  ///< Called once; nothing is charged afterwards.
   bool is_recorded = true;  ///< False: record() stays empty, as nobody takes from it.
@@ -128,6 +129,8 @@ class ComputeMeter {
   MeterOptions options_;
   LedgerWriter record_;
   bool is_mismatched_ = false;
+  std::optional<LedgerEntry> ahead_;  ///< Read from the ledger, not yet reached.
+  int extra_looks_ = 0;               ///< At the clock, in a row, that the ledger does not have.
 
   std::atomic<const void*> thread_ = nullptr;  ///< Who has the meter.
   Segment* segment_ = nullptr;                 ///< Its.

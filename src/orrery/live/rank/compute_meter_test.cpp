@@ -237,6 +237,30 @@ TEST_F(Meter, TwoEndsChargeOnce) {
   EXPECT_EQ(meter.end(kClock), 0);
 }
 
+TEST_F(Meter, LooksAtTheClockMayComeAndGoBetweenRuns) {
+  LedgerWriter writer{0, 1};
+  writer.add({.point = kWait, .picoseconds = 10});
+  writer.add({.point = kClock, .picoseconds = 3});
+  writer.add({.point = kWait, .picoseconds = 20});
+  const std::string bytes = writer.finish();
+  LedgerReader ledger{bytes};
+  MeterOptions made = options(MeterMode::kLedger);
+  made.clock_point = kClock;
+  made.ledger = &ledger;
+  int mismatches = 0;
+  made.on_mismatch = [&](const LedgerMismatch&) { ++mismatches; };
+  ComputeMeter meter{made};
+  meter.begin();
+  EXPECT_EQ(meter.split(kClock), 0);  // One more than there was.
+  EXPECT_EQ(meter.split(kWait), 10);
+  EXPECT_EQ(meter.split(kWait), 23);  // One less.
+  EXPECT_EQ(mismatches, 0);
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(meter.split(kClock), 0);
+  EXPECT_EQ(mismatches, 0);
+  meter.split(kClock);  // A loop that will never end.
+  EXPECT_EQ(mismatches, 1);
+}
+
 TEST_F(Meter, WhatItRecordsItRepeats) {
   ComputeMeter first{options()};
   std::vector<std::int64_t> charged;

@@ -49,7 +49,6 @@ void pin(int core) {
   ::sched_setaffinity(0, sizeof set, &set);  // Where it is not allowed, times are noisier, nothing else.
 }
 
-constexpr std::int64_t kClockStep = 1000;  // Picoseconds.
 constexpr std::size_t kLedgerBuffer = std::size_t{1} << 16;
 
 std::string read_all(int descriptor) {
@@ -122,6 +121,7 @@ MeterOptions Session::meter_options(const JoinReply& reply, pid_t coordinator) {
   options.world = static_cast<std::uint32_t>(world_);
   options.mode = static_cast<MeterMode>(reply.compute);
   options.fixed_ps = reply.fixed_ps;
+  options.clock_point = static_cast<std::uint64_t>(Point::kClock);
   if (reply.ledger_in >= 0) {
     ledger_text_ = read_all(Descriptor{coordinator, reply.ledger_in}.value());
     ledger_ = std::make_unique<LedgerReader>(ledger_text_);
@@ -156,9 +156,7 @@ std::int64_t Session::pass(Point point, bool is_short) {
   const auto kind = static_cast<std::uint64_t>(point);
   const std::int64_t host = is_short ? meter_.split(kind) : meter_.end(kind);
   const double scale = std::bit_cast<double>(page_.compute_scale_bits.load(std::memory_order_relaxed));
-  std::int64_t charged = scaled(host, scale);
-  // A program that watches the clock until it has moved must see it move.
-  if (charged == 0 && point == Point::kClock) charged = kClockStep;
+  const std::int64_t charged = scaled(host, scale);
   port_.advance(Duration{charged});
   ++segments_;
   page_.compute_ps.store(page_.compute_ps.load(std::memory_order_relaxed) + charged,
