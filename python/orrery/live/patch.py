@@ -44,6 +44,7 @@ def library() -> ctypes.CDLL | None:
     if not hasattr(found, "orrery_rank_is_live"):
         return None
     found.orrery_rank_reason.restype = ctypes.c_char_p
+    found.orrery_operator_begin.argtypes = [ctypes.c_uint64]
     return found
 
 
@@ -65,6 +66,10 @@ def join(rank: int, world: int) -> None:
         raise RuntimeError(f"orrery: rank {rank} of {world} cannot join the simulation: {reason}")
     leave_at_exit()
     observe()
+    if library().orrery_is_measured():
+        from . import imports
+
+        imports.watch(library().orrery_operator_begin, library().orrery_operator_end)
 
 
 def try_join(rank: int | None = None, world: int | None = None) -> bool:

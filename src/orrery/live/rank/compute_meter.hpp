@@ -79,6 +79,7 @@ class ComputeMeter {
   void operator_begin(std::uint64_t key);
   void operator_end();
   [[nodiscard]] bool wants_operators() const;
+  [[nodiscard]] bool is_measured() const { return options_.mode == MeterMode::kMeasured; }
 
   /// What happens in between is not charged. They nest.
   void pause();
@@ -117,7 +118,6 @@ class ComputeMeter {
   [[nodiscard]] Readings read() const { return {options_.clock.wall(), options_.clock.thread_cpu()}; }
   /// Looking at the CPU clock is a system call.
   [[nodiscard]] bool needs_reading();
-  [[nodiscard]] bool is_measured() const { return options_.mode == MeterMode::kMeasured; }
   /// The calling thread's; null when another thread has the meter.
   [[nodiscard]] Segment* own_segment();
   void begin_at(const Readings& now);

@@ -44,6 +44,8 @@ void orrery_operator_begin(uint64_t key);
 void orrery_operator_end(void);
 /* Whether anybody wants to know of operators: not when times are fixed per segment or come from a ledger. */
 int orrery_wants_operators(void);
+/* Whether computing costs what it takes here: then anything that costs the same each time may be told as an operator. */
+int orrery_is_measured(void);
 
 /* The program's warm-up is over: what was before does not count. Later calls do nothing. */
 int orrery_mark(void);

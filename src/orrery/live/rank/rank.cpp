@@ -184,5 +184,6 @@ void orrery_operator_end(void) {
 int orrery_wants_operators(void) {
   return session() != nullptr && session()->meter().wants_operators() ? 1 : 0;
 }
+int orrery_is_measured(void) { return session() != nullptr && session()->meter().is_measured() ? 1 : 0; }
 
 int (*orrery_progress_hook)(void) = nullptr;
