@@ -20,7 +20,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 MODULE = "orrery_shim"
+RECORDER = "orrery_recorder"  #: What notes real runs; made the same way, from sources of its own.
 SOURCES = Path(__file__).resolve().parent / "shim"
+FOLDERS = {MODULE: SOURCES, RECORDER: SOURCES.parent / "recorder"}
 OLDEST, NEWEST = (2, 9), (2, 15)
 FLAGS = [
     *("-std=c++20", "-O2", "-ftree-vectorize", "-DNDEBUG", "-fPIC", "-shared", "-fvisibility=hidden"),
@@ -66,9 +68,9 @@ def find_torch() -> Torch:
     return torch
 
 
-def prefix(torch: Torch) -> str:
+def prefix(torch: Torch, module: str = MODULE) -> str:
     """How the names of all bridges begin that fit this torch and this Python."""
-    return f"{MODULE}-{torch.version}-{torch.commit[:8]}-{sysconfig.get_config_var('SOABI')}-"
+    return f"{module}-{torch.version}-{torch.commit[:8]}-{sysconfig.get_config_var('SOABI')}-"
 
 
 def rank_header() -> Path:
@@ -115,7 +117,7 @@ def cache_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="orrery-"))
 
 
-def compile_shim(torch: Torch, compiler: list[str], flags: list[str], target: Path) -> None:
+def compile_shim(torch: Torch, compiler: list[str], flags: list[str], target: Path, module: str) -> None:
     if torch.release > NEWEST:
         tell(f"torch {torch.version} is newer than what this version was tried with; trying")
     tell(f"compiling the bridge to torch {torch.version.partition('+')[0]}, once (about 40 s)")
@@ -125,9 +127,9 @@ def compile_shim(torch: Torch, compiler: list[str], flags: list[str], target: Pa
     shutil.rmtree(workshop, ignore_errors=True)
     workshop.mkdir()
     unfinished = workshop / target.name
-    command = [*compiler, *flags, f"-I{rank_header().parent}"]
+    command = [*compiler, *flags, f"-I{rank_header().parent}", f"-I{SOURCES}"]
     command += [part for folder in system for part in ("-isystem", str(folder))]
-    command += [str(SOURCES / "module.cpp"), "-o", str(unfinished)]
+    command += [str(FOLDERS[module] / "module.cpp"), "-o", str(unfinished)]
     command += [f"-L{torch.folder / 'lib'}", f"-Wl,-rpath,{torch.folder / 'lib'}", *LIBRARIES]
     done = run(command, TMPDIR=str(workshop))
     if done.returncode != 0:
@@ -140,7 +142,7 @@ def compile_shim(torch: Torch, compiler: list[str], flags: list[str], target: Pa
     shutil.rmtree(workshop, ignore_errors=True)
 
 
-def ensure_shim() -> Path:
+def ensure_shim(module: str = MODULE) -> Path:
     """The compiled bridge for the torch of this interpreter; made when there is none. Raises ShimError."""
     torch = find_torch()
     compiler = find_compiler()
@@ -149,16 +151,18 @@ def ensure_shim() -> Path:
         raise ShimError(f"the compiler {compiler[0]} does not work: --version ended with {version.returncode}")
     flags = FLAGS if "clang" in version.stdout else [*FLAGS, *GCC_FLAGS]
     digest = hashlib.sha256(repr((torch, compiler, version.stdout, flags, LIBRARIES)).encode())
-    for source in sorted([*SOURCES.glob("*.?pp"), rank_header()], key=lambda path: path.name):
+    shared = [SOURCES / "torch.hpp", SOURCES / "where.hpp"] if module == RECORDER else [rank_header()]
+    sources = [*FOLDERS[module].glob("*.?pp"), *shared]
+    for source in sorted(sources, key=lambda path: (path.name, path.parent.name)):
         digest.update(source.name.encode() + b"\0" + source.read_bytes())
     folder = cache_folder() / "shim"
     folder.mkdir(exist_ok=True)
-    target = folder / f"{prefix(torch)}{digest.hexdigest()[:12]}.so"
+    target = folder / f"{prefix(torch, module)}{digest.hexdigest()[:12]}.so"
     if not target.exists():
         with open(folder / ".lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # Whoever else wants it waits for us.
             if not target.exists():
-                compile_shim(torch, compiler, flags, target)
+                compile_shim(torch, compiler, flags, target, module)
     return target
 
 
@@ -168,7 +172,7 @@ def tell(text: str) -> None:
 
 def main() -> int:
     try:
-        print(ensure_shim())
+        print(ensure_shim(*sys.argv[1:2]))
     except ShimError as error:
         tell(str(error))
         return 2

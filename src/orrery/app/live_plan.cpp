@@ -52,8 +52,19 @@ void check_capture(const LiveOptions& options) {
   check_output_folder(options.capture);
 }
 
-/// Barriers that end the warm-up; what the ranks count themselves goes to the launcher.
-std::uint64_t warmup_barriers(const LiveOptions& options) {
+}  // namespace
+
+void refuse_option(const LiveOptions& options, const char* option, const std::string& value,
+                   const std::string& expected) {
+  throw InputError{{.source = options.option_prefix + option,
+                    .position = {},
+                    .field = {},
+                    .value = value,
+                    .expected = expected,
+                    .nearest = {}}};
+}
+
+std::uint64_t check_warmup(const LiveOptions& options) {
   const std::string& text = options.warmup;
   const std::size_t colon = text.find(':');
   const std::string kind = colon == std::string::npos ? "" : text.substr(0, colon);
@@ -66,18 +77,6 @@ std::uint64_t warmup_barriers(const LiveOptions& options) {
         "expected a number of optimizer steps, barrier:N, or mark:NAME (a record_function of that name)");
   }
   return kind == "barrier" ? static_cast<std::uint64_t>(*count) : 0;
-}
-
-}  // namespace
-
-void refuse_option(const LiveOptions& options, const char* option, const std::string& value,
-                   const std::string& expected) {
-  throw InputError{{.source = options.option_prefix + option,
-                    .position = {},
-                    .field = {},
-                    .value = value,
-                    .expected = expected,
-                    .nearest = {}}};
 }
 
 LivePlan plan_live(const LiveOptions& options) {
@@ -95,7 +94,7 @@ LivePlan plan_live(const LiveOptions& options) {
   if (options.tags_output && !options.launch.ranks) {
     refuse_option(options, "tag-output", {}, "needs the number of ranks (-n)");
   }
-  plan.warmup_barriers = warmup_barriers(options);
+  plan.warmup_barriers = check_warmup(options);
   topology::LoadOptions load;
   load.source = prefix + "cluster";
   load.catalog = options.catalog;

@@ -26,6 +26,9 @@ struct LivePlan {
 
 [[nodiscard]] LivePlan plan_live(const LiveOptions& options);
 
+/// InputError unless `options.warmup` is one; the number of barriers that end it, 0 = other things do.
+std::uint64_t check_warmup(const LiveOptions& options);
+
 /// A wrong value of an option.
 [[noreturn]] void refuse_option(const LiveOptions& options, const char* option, const std::string& value,
                                 const std::string& expected);

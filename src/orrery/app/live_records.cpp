@@ -50,9 +50,9 @@ Json ranks_json(const LiveResult& result) {
   return ranks;
 }
 
-Json operations_json(const LiveResult& result) {
+Json operations_json(const std::vector<OperationTotal>& totals) {
   Json operations = Json::array();
-  for (const OperationTotal& total : result.operations) {
+  for (const OperationTotal& total : totals) {
     operations.push_back({{"name", total.name},
                           {"calls", total.calls},
                           {"bytes", total.bytes},
@@ -60,6 +60,24 @@ Json operations_json(const LiveResult& result) {
                           {"waiting_ps", count_ps(total.waiting)}});
   }
   return operations;
+}
+
+/// What each launch of a real run took; `rank` sums are in the order of ranks.
+Json repeats_json(const LiveResult& result) {
+  Json repeats = Json::array();
+  for (const LiveRepeat& repeat : result.repeats) {
+    Json ranks = Json::array();
+    for (const live::RankTimes& times : repeat.ranks) {
+      ranks.push_back({{"compute_ps", count_ps(times.compute)},
+                       {"communication_ps", count_ps(times.communication)},
+                       {"waiting_ps", count_ps(times.waiting)},
+                       {"sleeping_ps", count_ps(times.sleeping)}});
+    }
+    repeats.push_back({{"total_ps", repeat.total_ps},
+                       {"ranks", std::move(ranks)},
+                       {"operations", operations_json(repeat.operations)}});
+  }
+  return repeats;
 }
 
 }  // namespace
@@ -86,15 +104,17 @@ LiveRecords::LiveRecords(const LiveOptions& options, std::size_t world)
     : folder_{options.output}, world_{world} {
   if (folder_.empty()) return;
   recorder_ = std::make_unique<timeline::Recorder>();
-  events_ = "rank,operation,group,sequence,peer,bytes,posted_ps,began_ps,done_ps,failed,where\n";
+  events_ = kEventColumns;
 }
 
 void LiveRecords::add(const live::OperationRecord& record) {
-  if (folder_.empty()) return;
-  events_ +=
-      fmt::format("{},{},{},{},{},{},{},{},{},{},\"{}\"\n", record.rank, record.name, record.group,
-                  record.sequence, record.peer, record.bytes, count_ps(record.posted), count_ps(record.began),
-                  count_ps(record.done), record.has_failed ? 1 : 0, record.where);
+  if (!folder_.empty()) events_ += event_line(record);
+}
+
+std::string event_line(const live::OperationRecord& record) {
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},\"{}\"\n", record.rank, record.name, record.group,
+                     record.sequence, record.peer, record.bytes, count_ps(record.posted),
+                     count_ps(record.began), count_ps(record.done), record.has_failed ? 1 : 0, record.where);
 }
 
 void LiveRecords::write(const LiveResult& result, const live::LedgerFiles& ledgers) const {
@@ -126,17 +146,16 @@ void LiveRecords::write(const LiveResult& result, const live::LedgerFiles& ledge
 
 std::string to_json(const LiveResult& result) {
   // Nothing of this hour or machine: the same run gives the same bytes.
-  const Json json{{"total_ps", result.total_ps},
-                  {"begin_ps", result.begin_ps},
-                  {"cluster", result.cluster},
-                  {"network", result.network},
-                  {"algorithm", result.algorithm},
-                  {"compute", result.compute},
-                  {"wire_bytes", result.wire_bytes},
-                  {"ranks", ranks_json(result)},
-                  {"operations", operations_json(result)},
-                  {"notes", result.notes},
-                  {"manifest", timeline::to_json(result.manifest)}};
+  Json json{{"kind", result.kind},         {"total_ps", result.total_ps},
+            {"begin_ps", result.begin_ps}, {"cluster", result.cluster},
+            {"network", result.network},   {"algorithm", result.algorithm},
+            {"compute", result.compute},   {"wire_bytes", result.wire_bytes},
+            {"ranks", ranks_json(result)}, {"operations", operations_json(result.operations)},
+            {"notes", result.notes},       {"manifest", timeline::to_json(result.manifest)}};
+  if (!result.repeats.empty()) {
+    json["median_repeat"] = result.median_repeat;
+    json["repeats"] = repeats_json(result);
+  }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

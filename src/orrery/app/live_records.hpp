@@ -10,6 +10,11 @@
 
 namespace orrery::app {
 
+/// The first line of events.csv, and one of an operation.
+inline constexpr const char* kEventColumns =
+    "rank,operation,group,sequence,peer,bytes,posted_ps,began_ps,done_ps,failed,where\n";
+[[nodiscard]] std::string event_line(const live::OperationRecord& record);
+
 /// InputError unless `folder` is "" or could be made: it must not exist, or be empty.
 void check_output_folder(const std::string& folder);
 

@@ -59,9 +59,17 @@ struct OperationTotal {
   Duration waiting{};  ///< Before that.
 };
 
+/// One launch of a real run.
+struct LiveRepeat {
+  std::int64_t total_ps = 0;
+  std::vector<live::RankTimes> ranks;
+  std::vector<OperationTotal> operations;  ///< After the warm-up.
+};
+
 struct LiveResult {
-  std::int64_t total_ps = 0;  ///< From the end of the last rank's warm-up to the end of the last rank.
-  std::int64_t begin_ps = 0;  ///< The end of the last rank's warm-up.
+  std::string kind = "simulated";  ///< Or "real".
+  std::int64_t total_ps = 0;       ///< From the end of the last rank's warm-up to the end of the last rank.
+  std::int64_t begin_ps = 0;       ///< The end of the last rank's warm-up.
   std::vector<LiveRank> ranks;
   std::vector<OperationTotal> operations;  ///< By time, largest first.
   std::int64_t wire_bytes = 0;
@@ -73,6 +81,8 @@ struct LiveResult {
   std::int64_t memory_bytes = 0;  ///< Of all ranks together when the first was through, shared pages once.
   std::vector<std::string> notes;
   timeline::Manifest manifest;
+  std::vector<LiveRepeat> repeats;  ///< Of a real run.
+  std::size_t median_repeat = 0;    ///< Whose figures stand above.
   int program_status = 0;
   std::string program_end;  ///< "exited with status 1", of a program that did not join.
   bool has_joined = true;   ///< False: the program never called init_process_group.

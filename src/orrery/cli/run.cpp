@@ -8,6 +8,7 @@
 #include "orrery/app/live_run.hpp"
 #include "orrery/base/error.hpp"
 #include "orrery/cli/console.hpp"
+#include "orrery/cli/run_real.hpp"
 #include "orrery/cli/run_text.hpp"
 #include "orrery/cli/session.hpp"
 
@@ -16,6 +17,7 @@ namespace {
 
 struct Arguments {
   app::LiveOptions options;
+  RealArguments real;
   std::string ranks;
   std::string jobs = "1";  // Numbers are read by us, for one kind of message.
   std::string seed = "0";
@@ -37,6 +39,8 @@ Examples:
       the compute times of the first run on another network, exactly repeatable
   orrery run -n 4 --cluster lan.yaml --compute fixed:1ms train.py
       every stretch of computing takes a millisecond: the same result on any machine
+  orrery run --real -n 2 --repeat 10 --link 1Gbps --warmup barrier:1 --out measured train.py
+      for real, over gloo, with a gigabit link between the ranks; then: orrery compare predicted measured
 )";
 
 std::string variable(const char* name) {
@@ -51,6 +55,12 @@ void run(Arguments& arguments, Session& session) {
   options.seed = read_seed(arguments.seed);
   set_live_defaults(options, session);
   options.output_to_stderr = arguments.is_json;
+  if (arguments.real.is_real) {
+    const app::LiveResult result = run_real(options, arguments.real);
+    if (arguments.is_json) return print(app::to_json(result));
+    if (!arguments.is_quiet) print(format_real(result, options.output));
+    return;
+  }
   RunProgress progress{arguments.is_quiet};
   options.progress = [&](const app::LiveProgress& now) { progress.update(now); };
   const app::LiveResult result = app::run_live(options);
@@ -88,7 +98,9 @@ void add_run(CLI::App& root, Session& session) {
   const auto arguments = std::make_shared<Arguments>();
   app::LiveOptions& options = arguments->options;
   command->add_option("-n,--ranks", arguments->ranks, "Ranks to start; without it the script starts its own");
-  command->add_option("--cluster", options.cluster, "File, preset or generator")->required();
+  command->add_option("--cluster", options.cluster,
+                      "File, preset or generator; required for a simulated run");
+  add_real_options(*command, arguments->real);
   command->add_option("--network", options.network, "Network model")->capture_default_str();
   command->add_option(
       "--algorithm", options.algorithm,
@@ -125,6 +137,7 @@ void add_run(CLI::App& root, Session& session) {
       throw CLI::ExtrasError{command->get_name(),
                              program};  // No script's name, but a misspelt option of ours.
     }
+    check_real_options(*command, arguments->real);
     session.action = [arguments, &session] { run(*arguments, session); };
   });
 }

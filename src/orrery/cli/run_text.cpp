@@ -54,12 +54,17 @@ std::string operations_table(const app::LiveResult& result) {
 
 }  // namespace
 
+std::string format_run_tables(const app::LiveResult& result) {
+  std::string text = ranks_table(result);
+  if (!result.operations.empty()) text += "\n" + operations_table(result);
+  return text;
+}
+
 std::string format_run(const app::LiveResult& result, const std::string& folder) {
   std::string text = fmt::format("\n{} on {} ({} network, {} collectives, compute {})\n\n",
                                  duration_text(Duration{result.total_ps}), result.cluster, result.network,
                                  result.algorithm, result.compute);
-  text += ranks_table(result);
-  if (!result.operations.empty()) text += "\n" + operations_table(result);
+  text += format_run_tables(result);
   text += fmt::format("\n{} crossed the network; {:.1f} s of wall time", bytes_text(result.wire_bytes),
                       result.wall_seconds);
   if (result.memory_bytes > 0) text += fmt::format(", {} of memory", bytes_text(result.memory_bytes));

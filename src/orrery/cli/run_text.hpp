@@ -10,6 +10,9 @@
 namespace orrery::cli {
 
 /// The summary after a run. `folder` is where the results are, or "".
+/// The tables of ranks and operations alone.
+[[nodiscard]] std::string format_run_tables(const app::LiveResult& result);
+
 [[nodiscard]] std::string format_run(const app::LiveResult& result, const std::string& folder);
 
 /// What every live run of the command line has: the environment's Python, Ctrl-C, messages.

@@ -82,4 +82,24 @@ Launch plan_launch(const LaunchOptions& options, const std::string& address, int
   return launch;
 }
 
+Launch plan_real_launch(const LaunchOptions& options, const std::string& settings,
+                        const std::string& warmup) {
+  check_program(options);
+  const std::string live = options.package + "/live";
+  Variables variables = present_environment();
+  prepend(variables, "LD_PRELOAD",
+          existing(options.package + "/lib/liborrery_record.so", "a part of Orrery"));
+  for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"}) {
+    variables.try_emplace(name, "1");
+  }
+  variables.erase("ORRERY_WARMUP");
+  if (!warmup.empty()) variables["ORRERY_WARMUP"] = warmup;
+  variables.insert_or_assign("PYTHONUNBUFFERED", std::string{"1"});
+  Launch launch;
+  launch.words = {options.python, existing(live + "/real.py", "a part of Orrery"), settings};
+  launch.words.insert(launch.words.end(), options.program.begin(), options.program.end());
+  for (const auto& [name, value] : variables) launch.environment.push_back(fmt::format("{}={}", name, value));
+  return launch;
+}
+
 }  // namespace orrery::live

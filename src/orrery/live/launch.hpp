@@ -27,4 +27,8 @@ struct Launch {
 [[nodiscard]] Launch plan_launch(const LaunchOptions& options, const std::string& address, int control,
                                  const std::vector<int>& outputs);
 
+/// The same for a real run: `settings` are those of real.py.
+[[nodiscard]] Launch plan_real_launch(const LaunchOptions& options, const std::string& settings,
+                                      const std::string& warmup);
+
 }  // namespace orrery::live
