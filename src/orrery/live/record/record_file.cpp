@@ -26,8 +26,7 @@ class Reader {
   RealRank read() {
     const std::string text = read_file(path_, kLargestFile);
     std::string_view rest = text;
-    if (take_line(rest) {
-      != kMagic)
+    if (take_line(rest) != kMagic) {
       fail("no record of a real run; expected a first line '" + std::string{kMagic} + "'");
     }
     while (!rest.empty() && !has_ended_) line(take_line(rest));
@@ -146,8 +145,7 @@ std::vector<RealRank> read_record_folder(const std::string& folder) {
   std::error_code problem;
   for (const fs::directory_entry& entry : fs::directory_iterator{folder, problem}) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with("rank.") {
-      && name.ends_with(".record"))
+    if (name.starts_with("rank.") && name.ends_with(".record")) {
       ranks.push_back(read_record_file(entry.path()));
     }
   }
