@@ -50,12 +50,22 @@ INSTANTIATE_TEST_SUITE_P(Generators, PacketFlow,
 // 128 KiB done in 11,250 to 14,552 ns, 11,477 on average. docs/models/packet.md says where the settings come from.
 const std::string kClos = std::string{ORRERY_SOURCE_DIR} + "/tests/golden/packet/clos_ns3.yaml";
 const std::string kNs3 =
-    "packet:mtu=8192B,header=48B,ack=60B,control=window,window_rule=bdp,delivery=acknowledged";
+    "packet:mtu=8192B,header=48B,ack=60B,ack_load=true,control=window,window=20480B,delivery=acknowledged";
 
 TEST(PacketClos, TheAllReduceTakesWhatWasPublished) {
-  const app::CollectiveRow row = run("all_reduce", "ring", kClos, "1MiB", kNs3);
-  EXPECT_NEAR(static_cast<double>(row.time_ps) * 1e-6, 165.98, 0.03 * 165.98);
-  EXPECT_EQ(row.packet_total.drops, 0U);
+  // Which of its equal ways a message hashes to is not published: any draw must do.
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    app::CollectiveOptions options;
+    options.operation = "all_reduce";
+    options.algorithm = "ring";
+    options.cluster = kClos;
+    options.size = "1MiB";
+    options.network = kNs3 + ",routing=message";
+    options.seed = seed;
+    const app::CollectiveRow row = app::collective(options).rows.at(0);
+    EXPECT_NEAR(static_cast<double>(row.time_ps) * 1e-6, 165.98, 0.02 * 165.98) << "seed " << seed;
+    EXPECT_EQ(row.packet_total.drops, 0U);
+  }
 }
 
 TEST(PacketClos, AFlowIsDoneWhenPublished) {
