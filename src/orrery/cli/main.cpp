@@ -91,6 +91,7 @@ int run(int argc, char** argv) {
   cli::add_replay(app, session);
   cli::add_trace(app, session);
   cli::add_collective(app, session);
+  cli::add_compare(app, session);
   cli::add_cluster(app, session);
   cli::add_describe(app, session);
   cli::add_demo(app, session);

@@ -24,6 +24,7 @@ void add_replay(CLI::App& root, Session& session);
 void add_trace(CLI::App& root, Session& session);
 void add_trace_make(CLI::App& trace, Session& session);
 void add_collective(CLI::App& root, Session& session);
+void add_compare(CLI::App& root, Session& session);
 void add_cluster(CLI::App& root, Session& session);
 void add_describe(CLI::App& root, Session& session);
 void add_demo(CLI::App& root, Session& session);
