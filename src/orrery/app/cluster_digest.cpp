@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "orrery/app/cluster_digest.hpp"
 
+#include <fmt/format.h>
+
 #include <bit>
 
 #include "orrery/base/digest.hpp"
@@ -38,9 +40,26 @@ class Hasher {
     number(count_ps(device.send_overhead));
     number(count_ps(device.receive_overhead));
     number(device.reduce_bandwidth.bits_per_second());
-    if (device.remote_bandwidth == Bandwidth{}) return;  // As before there was remote memory.
-    number(device.remote_bandwidth.bits_per_second());
-    number(count_ps(device.remote_latency));
+    if (device.remote_bandwidth != Bandwidth{}) {  // As before there was remote memory.
+      number(device.remote_bandwidth.bits_per_second());
+      number(count_ps(device.remote_latency));
+    }
+    operators(device);
+  }
+  /// What only `--compute model` looks at; as before where nothing is said.
+  void operators(const topology::DeviceSpec& device) {
+    const topology::DeviceSpec none;
+    const auto add = [&](const auto& spec, const auto& unsaid) {
+      if (!(spec == unsaid)) text(config::write_spec(spec));
+    };
+    add(device.peaks, none.peaks);
+    add(device.compute_efficiency, none.compute_efficiency);
+    add(device.memory_efficiency, none.memory_efficiency);
+    const std::string rest =
+        fmt::format("{} {} {} {} {} {}", device.cache.count(), device.cache_bandwidth.bits_per_second(),
+                    count_ps(device.launch_overhead), count_ps(device.host_overhead), device.is_asynchronous,
+                    device.fuses_elementwise);
+    if (rest != "0 0 0 0 false false") text(rest);
   }
   void event(const topology::LinkEvent& event) {
     number(count_ps(event.at));

@@ -7,6 +7,7 @@
 
 #include "orrery/app/cluster_digest.hpp"
 #include "orrery/app/cluster_report.hpp"
+#include "orrery/app/live_device.hpp"
 #include "orrery/app/live_records.hpp"
 #include "orrery/base/error.hpp"
 #include "orrery/base/text.hpp"
@@ -103,6 +104,9 @@ LivePlan plan_live(const LiveOptions& options) {
   check_ranks(options, plan.cluster);
   check_ledgers(options, plan.compute);
   plan.catalog = options.catalog.empty() ? topology::catalog_directory() : options.catalog;
+  if (plan.compute.mode == live::MeterMode::kModel) {
+    plan.models = device_models(plan.cluster, plan.compute.uses_tables);
+  }
   plan.fallback = plan.cluster.nccl_platform.empty() ? "gloo" : "nccl";
   plan.algorithm = options.algorithm.empty() ? plan.fallback : options.algorithm;
   if (plan.algorithm != "gloo" && plan.algorithm != "nccl") {

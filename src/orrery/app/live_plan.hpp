@@ -7,6 +7,7 @@
 
 #include "orrery/app/live_run.hpp"
 #include "orrery/app/network_choice.hpp"
+#include "orrery/device/cost_model.hpp"
 #include "orrery/live/compute_choice.hpp"
 #include "orrery/live/faults.hpp"
 #include "orrery/topology/cluster.hpp"
@@ -17,6 +18,7 @@ struct LivePlan {
   topology::Cluster cluster;  ///< With the links' faults among its events.
   NetworkChoice network;
   live::ComputeChoice compute;
+  std::vector<device::CostModel> models;  ///< Of --compute model: one for each of the cluster's devices.
   live::Faults faults;
   std::uint64_t warmup_barriers = 0;
   std::string catalog;

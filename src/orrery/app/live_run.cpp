@@ -14,12 +14,14 @@
 #include <optional>
 
 #include "orrery/app/live_capture.hpp"
+#include "orrery/app/live_device.hpp"
 #include "orrery/app/live_plan.hpp"
 #include "orrery/app/live_records.hpp"
 #include "orrery/app/simulation.hpp"
 #include "orrery/live/children.hpp"
 #include "orrery/live/cores.hpp"
 #include "orrery/live/duration_table.hpp"
+#include "orrery/live/device_images.hpp"
 #include "orrery/live/gathering.hpp"
 #include "orrery/live/ledger_files.hpp"
 #include "orrery/live/process_memory.hpp"
@@ -228,6 +230,7 @@ class LiveRun : Pinned {
   void run() {
     const std::vector<int> cores = live::choose_cores(options_.jobs);
     programs_.connect(host_, [&](std::size_t rank) { return reply_for(rank, cores); });
+    for (const device::CostModel& model : plan_.models) devices_.add(model);
     try {
       const live::SameCore same_core{cores};
       host_.run();
@@ -265,6 +268,7 @@ class LiveRun : Pinned {
     manifest.commit = commit();
     manifest.seed = options_.seed;
     manifest.digest = simulation_.engine().digest();
+    for (std::string& note : device_notes(arena_, world_)) result.notes.push_back(std::move(note));
     manifest.configuration = describe_plan(plan_, options_, world_);
     manifest.command = options_.command;
     if (capture_) capture_->write(options_.capture);
@@ -288,6 +292,7 @@ class LiveRun : Pinned {
             .on_crash = [this](std::uint32_t rank) { programs_.kill(rank); },
             .on_failure = [this] { programs_.let_root_end(); },
             .record =
+            .is_device_time = !plan_.models.empty(),
                 [this](const live::OperationRecord& record) {
                   totals_.add(record);
                   records_.add(record);
@@ -311,6 +316,7 @@ class LiveRun : Pinned {
     return reply;
   }
 
+    if (!devices_.empty()) reply.device = devices_.descriptor(plan_.cluster.device_of_rank[rank]);
   void show_progress() {
     const auto now = SteadyClock::now();
     if (now < next_progress_) return;
@@ -341,6 +347,7 @@ class LiveRun : Pinned {
   std::function<bool()> wants_stop_ = [this] {
     if (options_.progress) show_progress();
     return options_.wants_stop && options_.wants_stop();
+  live::DeviceImages devices_;
   };
   topology::Router router_{plan_.cluster.graph};
   Simulation simulation_;

@@ -94,6 +94,7 @@ int run(int argc, char** argv) {
   cli::add_compare(app, session);
   cli::add_cluster(app, session);
   cli::add_describe(app, session);
+  cli::add_device(app, session);
   cli::add_demo(app, session);
   cli::add_completion(app, session);
   try {

@@ -107,8 +107,10 @@ void add_run(CLI::App& root, Session& session) {
       "How collectives run: gloo (default), nccl (default on clusters with its tables), or one "
       "algorithm where it can");
   command
-      ->add_option("--compute", options.compute,
-                   "What computing costs: measured, fixed:TIME, fixed:TIME/op, ledger:FOLDER")
+      ->add_option(
+          "--compute", options.compute,
+          "What computing costs: measured, fixed:TIME, fixed:TIME/op, model (of each rank's device), "
+          "ledger:FOLDER")
       ->capture_default_str();
   command->add_option("--jobs", arguments->jobs, "Ranks that compute at the same time, each on its core")
       ->capture_default_str();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// How computing becomes time, as the user says it: "measured", "fixed:10us", "fixed:2us/op", "ledger:FOLDER".
+/// How computing becomes time, as the user says it: "measured", "fixed:10us", "fixed:2us/op", "model",
+/// "model:roofline", "ledger:FOLDER".
 #include <string>
 
 #include "orrery/base/units.hpp"
@@ -11,7 +12,8 @@ namespace orrery::live {
 struct ComputeChoice {
   MeterMode mode = MeterMode::kMeasured;
   Duration fixed{};
-  std::string ledger;  ///< Folder of the ranks' ledgers.
+  std::string ledger;        ///< Folder of the ranks' ledgers.
+  bool uses_tables = true;  ///< Of kModel: where a device has profiled operators.
 };
 
 /// InputError names `source`.

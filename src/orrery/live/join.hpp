@@ -30,6 +30,7 @@ struct JoinReply {
   std::int32_t ledger_in = -1;    ///< Recorded compute times to charge, or -1.
   std::int32_t ledger_out = -1;   ///< Where to write those of this run, or -1.
   std::int32_t table = -1;        ///< Durations known of operators (KeyTable), or -1.
+  std::int32_t device = -1;       ///< The device's cost model (CostModel::to_image()), or -1.
   std::uint32_t compute = 0;      ///< MeterMode.
   std::int64_t fixed_ps = 0;      ///< For the fixed modes.
   std::uint32_t is_captured = 0;  ///< orrery_awaited() is wanted.

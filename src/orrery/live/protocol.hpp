@@ -68,11 +68,20 @@ struct alignas(64) Block {
 };
 static_assert(sizeof(Block) == 64);
 
+/// How a rank's operators were costed, for the notes of the result.
+struct OperatorCounts {
+  std::atomic<std::uint64_t> all;
+  std::atomic<std::uint64_t> extrapolated;  ///< Beyond what the device's table was profiled for.
+  std::atomic<std::uint64_t> unknown;       ///< As bytes in and out, for want of a rule.
+  char unknown_names[480];                  ///< Of those, with blanks between; ends with 0.
+};
+
 /// One page per process, at the start of its part: what the coordinator tells it beside answers.
 struct RankPage {
   std::atomic<std::uint64_t> compute_scale_bits;  ///< Double: device time per host time; changes with faults.
   std::atomic<std::int64_t> clock_ps;             ///< Mirror of the process's clock, for progress lines.
   std::atomic<std::int64_t> compute_ps;           ///< Charged so far.
+  OperatorCounts operators;
 };
 
 }  // namespace orrery::live

@@ -427,7 +427,8 @@ void LiveService::crash(std::uint32_t rank) {
 }
 
 void LiveService::slow(std::uint32_t rank, double factor) {
-  const double scale = setup_.cluster.devices[setup_.cluster.device_of_rank[rank]].compute_scale * factor;
+  const topology::DeviceSpec& device = setup_.cluster.devices[setup_.cluster.device_of_rank[rank]];
+  const double scale = (setup_.is_device_time ? 1 : device.compute_scale) * factor;
   setup_.arena.page(rank).compute_scale_bits.store(std::bit_cast<std::uint64_t>(scale));
 }
 

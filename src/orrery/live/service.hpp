@@ -39,6 +39,7 @@ class LiveService final : public Pinned,
     /// is without end: a mistake of the program, reported as one at once; unless ranks may fail, which is this.
     bool is_faulty = false;
     std::uint64_t warmup_barriers =
+    bool is_device_time = false;  ///< What ranks charge is their device's time already, without compute_scale.
         0;  ///< A rank's warm-up is over after so many barriers of the default group.
     std::function<void()> on_first_exit{};  ///< Told when the first rank is through; all are still there.
     std::function<void(std::uint32_t rank)> on_crash{};

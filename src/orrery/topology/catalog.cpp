@@ -95,6 +95,13 @@ std::string Catalog::model_path(const std::string& name) const {
   return is_plain_name(name) ? file_path("models/" + name + kExtension) : std::string{};
 }
 
+void read_device(const config::Cursor& at, DeviceFields& fields) {
+  read_over(at, fields);
+  if (!at.has("operators") || fields.operators.empty()) return;
+  const fs::path named{fields.operators};
+  if (named.is_relative()) fields.operators = (fs::path{at.source()}.parent_path() / named).string();
+}
+
 DeviceSpec Catalog::device(const std::string& name, const config::Cursor& at) const {
   const std::vector<std::string> known = device_names();
   if (std::ranges::find(known, name) == known.end()) {
@@ -104,7 +111,7 @@ DeviceSpec Catalog::device(const std::string& name, const config::Cursor& at) co
   const config::Document document =
       config::Document::load((fs::path{folder("devices")} / (name + kExtension)).string());
   DeviceFields fields;
-  read_over(config::Cursor{document}, fields);
+  read_device(config::Cursor{document}, fields);
   fields.name = name;
   return static_cast<DeviceSpec&>(fields);  // What it was read with stays behind.
 }

@@ -31,6 +31,20 @@ struct DeviceFields : DeviceSpec {
     field("remote_bandwidth", &DeviceFields::remote_bandwidth,
           "Of memory outside the device, which traces load from and store to.", Rule{.positive = true});
     field("remote_latency", &DeviceFields::remote_latency, "Of one load or store of such memory.");
+    field("peaks", &DeviceFields::peaks, "Dense rates by element type; `peak` where none is given.");
+    field("compute_efficiency", &DeviceFields::compute_efficiency,
+          "Share of the peak that large operators reach, by class.");
+    field("memory_efficiency", &DeviceFields::memory_efficiency,
+          "Share of the memory bandwidth that large operators reach, by class.");
+    field("cache", &DeviceFields::cache, "Operators that touch no more run at cache_bandwidth.");
+    field("cache_bandwidth", &DeviceFields::cache_bandwidth, "Of the cache; absent = no such cache.");
+    field("launch_overhead", &DeviceFields::launch_overhead, "Of every kernel, on the device.");
+    field("host_overhead", &DeviceFields::host_overhead,
+          "Of every operator, on the host: Python, dispatch, launch.");
+    field("asynchronous", &DeviceFields::is_asynchronous, "The host only launches, as with GPUs.");
+    field("fuses_elementwise", &DeviceFields::fuses_elementwise,
+          "Consecutive elementwise operators run as one kernel.");
+    field("operators", &DeviceFields::operators, "File of profiled operators (orrery profile-ops).");
   }
 };
 
@@ -40,8 +54,16 @@ void read_over(const config::Cursor& at, Spec& spec) {
   at.expect_keys(config::field_names<Spec>());
   Spec::fields([&](const char* name, auto member, const char*, const config::Rule& rule = {}) {
     using T = std::remove_cvref_t<decltype(spec.*member)>;
-    if (at.has(name)) spec.*member = config::Codec<T>::read(at.at(name), rule);
+    if (!at.has(name)) return;
+    if constexpr (config::HasFields<T>) {
+      read_over(at.at(name), spec.*member);  // What it does not say stays, too.
+    } else {
+      spec.*member = config::Codec<T>::read(at.at(name), rule);
+    }
   });
 }
+
+/// Reads the device at `at` over `fields`. A file that it names lies beside the one that names it.
+void read_device(const config::Cursor& at, DeviceFields& fields);
 
 }  // namespace orrery::topology

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "orrery/base/units.hpp"
+#include "orrery/topology/device_rates.hpp"
 #include "orrery/topology/graph.hpp"
 
 namespace orrery::topology {
@@ -23,6 +24,17 @@ struct DeviceSpec {
   Bandwidth reduce_bandwidth;   ///< Bytes reduced per second; 0 = free.
   Bandwidth remote_bandwidth;   ///< Of memory outside the device that a trace loads from and stores to.
   Duration remote_latency{};    ///< Of one such load or store.
+
+  PeakSpec peaks;  ///< By element type; `peak` where not said.
+  EfficiencySpec compute_efficiency;
+  EfficiencySpec memory_efficiency;
+  Bytes cache;  ///< Operators that touch no more than this run at
+  Bandwidth cache_bandwidth;
+  Duration launch_overhead{};      ///< Of every kernel, on the device.
+  Duration host_overhead{};        ///< Of every operator, on the host.
+  bool is_asynchronous = false;    ///< The host only launches, as with GPUs.
+  bool fuses_elementwise = false;  ///< Consecutive elementwise operators run as one kernel.
+  std::string operators;           ///< File of profiled operators, or "".
 };
 
 /// One change of a link. `bandwidth` or `latency` absent = unchanged; `up` false = no bytes pass.

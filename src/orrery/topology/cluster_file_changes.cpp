@@ -83,7 +83,7 @@ void override_devices(FileBuild& build, const std::vector<std::uint32_t>& endpoi
           static_cast<DeviceSpec&>(fields) =
               build.devices.get(at.at("base").scalar("the name of a device"), at.at("base"));
         }
-        read_over(at, fields);
+        read_device(at, fields);
         draft.devices.push_back(fields);
       }
       kind = found->second;

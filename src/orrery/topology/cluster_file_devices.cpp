@@ -29,7 +29,7 @@ DeviceSpec DeviceTable::get(const std::string& name, const config::Cursor& at, i
   DeviceFields fields;
   fields.name = name;
   if (entry.has("base")) static_cast<DeviceSpec&>(fields) = based_on(entry.at("base"));
-  read_over(entry, fields);
+  read_device(entry, fields);
   return static_cast<DeviceSpec&>(fields);  // What it was read with stays behind.
 }
 

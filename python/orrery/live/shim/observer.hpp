@@ -5,6 +5,7 @@
 #include <string_view>
 #include <thread>
 
+#include "cost_observer.hpp"
 #include "rank.hpp"
 
 namespace orrery::live::shim {
@@ -13,8 +14,10 @@ class Observer {
  public:
   /// Begins, if anybody wants to know. The calling thread is the program's.
   static void start() {
-    if (is_on_ || orrery_wants_operators() == 0) return;
+    const int wanted = orrery_wants_operators();
+    if (is_on_ || wanted == ORRERY_WANTS_NONE) return;
     is_on_ = true;
+    if (wanted == ORRERY_WANTS_SHAPES) return CostObserver::start(false);
     is_observed_ = true;
     at::addGlobalCallback(
         at::RecordFunctionCallback{begin, end}.needsInputs(true).scopes({at::RecordScope::FUNCTION}));

@@ -64,7 +64,8 @@ ComputeMeter::ComputeMeter(MeterOptions options)
       speed_{options_.clock.reference_loop, known_.find(kReferenceKey)} {}
 
 bool ComputeMeter::wants_operators() const {
-  return options_.mode == MeterMode::kMeasured || options_.mode == MeterMode::kFixedOperator;
+  return options_.mode == MeterMode::kMeasured || options_.mode == MeterMode::kFixedOperator ||
+         options_.mode == MeterMode::kModel;
 }
 
 void ComputeMeter::begin() { begin_at(needs_reading() ? read() : Readings{}); }
@@ -104,6 +105,7 @@ void ComputeMeter::begin_at(const Readings& now) {
   segment_->parts.clear();
 }
 
+  segment_->queue = {};
 std::int64_t ComputeMeter::end_at(const Readings& now, std::uint64_t point) {
   std::int64_t charged = 0;
   const auto found = segments_.find(&this_thread);
@@ -137,6 +139,8 @@ std::int64_t ComputeMeter::charge(Segment& segment, std::uint64_t point, const R
   // beginning and a line in a loop.
   const std::uint64_t glue = mix(mix(segment.previous, segment.running), point);
   LowEnd& known = known_.find(is_operator ? mix(mix(kOperatorKey, segment.running), glue) : glue);
+    case MeterMode::kModel:
+      return std::max(segment.queue.drain(), kPsPerNs);
   segment.parts.push_back({.wall = wall, .known = &known, .is_operator = is_operator});
   return measured_ns(segment, std::max<std::int64_t>(now.cpu - segment.begin.cpu, 0)) * kPsPerNs;
 }
@@ -230,3 +234,12 @@ void ComputeMeter::resume() {
 }
 
 }  // namespace orrery::live
+device::CostSource ComputeMeter::operator_ran(const device::Operator& op) {
+  Segment* const segment = own_segment();
+  if (segment == nullptr || !segment->is_counting()) return device::CostSource::kFree;
+  const device::Cost cost = options_.model->cost(op);
+  ++segment->operator_count;
+  segment->queue.add(cost, options_.model->rates().is_asynchronous);
+  return cost.source;
+}
+

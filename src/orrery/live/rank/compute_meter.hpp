@@ -20,6 +20,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "orrery/device/cost_model.hpp"
+#include "orrery/live/rank/device_queue.hpp"
 #include "orrery/live/rank/host_speed.hpp"
 #include "orrery/live/rank/key_statistics.hpp"
 #include "orrery/live/rank/ledger_file.hpp"
@@ -31,6 +33,7 @@ enum class MeterMode {
   kFixedSegment,   ///< Each segment takes the same.
   kFixedOperator,  ///< Each operator takes the same; a segment at least 1 ns, so that loops of polls move.
   kLedger,         ///< What was recorded in an earlier run.
+  kModel,          ///< Each operator takes what the model of the device says, glue its host overhead.
 };
 
 /// Nanoseconds; tests bring their own.
@@ -60,6 +63,7 @@ struct MeterOptions {
   /// Where to keep what is known of durations, see KeyTable; null: memory of its own.
   void* table = nullptr;
   MeterClock clock = host_clock();
+  device::CostModel* model = nullptr;  ///< For kModel; outlives the meter.
 };
 
 /// One thread at a time has the meter, the last that began a segment; operators and pauses of others are ignored.
@@ -79,6 +83,10 @@ class ComputeMeter {
   void operator_begin(std::uint64_t key);
   void operator_end();
   [[nodiscard]] bool wants_operators() const;
+  /// kModel: an operator has run; how its cost came about.
+  device::CostSource operator_ran(const device::Operator& op);
+  /// Null in other modes.
+  [[nodiscard]] const device::CostModel* model() const { return options_.model; }
   [[nodiscard]] bool is_measured() const { return options_.mode == MeterMode::kMeasured; }
 
   /// What happens in between is not charged. They nest.
@@ -112,6 +120,7 @@ class ComputeMeter {
     std::vector<Part> parts;
 
     /// Whether what happens now belongs to it.
+    DeviceQueue queue;              ///< kModel.
     [[nodiscard]] bool is_counting() const { return is_open && pause_depth == 0; }
   };
 

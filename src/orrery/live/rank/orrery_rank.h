@@ -42,10 +42,39 @@ void orrery_resume(void);
 /* Operators of the program, for the estimator of compute time: `key` says what runs (name, shapes, types). */
 void orrery_operator_begin(uint64_t key);
 void orrery_operator_end(void);
-/* Whether anybody wants to know of operators: not when times are fixed per segment or come from a ledger. */
+/* Whether anybody wants to know of operators: not when times are fixed per segment or come from a ledger.
+ * ORRERY_WANTS_SHAPES: by orrery_operator_ran() instead, as each costs what the device's model says. */
+enum { ORRERY_WANTS_NONE = 0, ORRERY_WANTS_KEYS = 1, ORRERY_WANTS_SHAPES = 2 };
 int orrery_wants_operators(void);
 /* Whether computing costs what it takes here: then anything that costs the same each time may be told as an operator. */
 int orrery_is_measured(void);
+
+/* A tensor that an operator takes or gives. */
+typedef struct {
+  const int64_t* sizes;
+  uint32_t dims;
+  uint32_t dtype;    /* c10::ScalarType */
+  uint32_t element;  /* Bytes of one. */
+  uint32_t argument; /* Which one; tensors of a list have the same. */
+  int64_t distinct;  /* Elements in memory: fewer than the sizes say where it is expanded. */
+  uint32_t is_dense; /* Elements lie in order, without gaps. */
+  uint32_t reserved;
+} orrery_tensor;
+
+typedef struct {
+  const char* name; /* "aten::addmm" */
+  const orrery_tensor* inputs;
+  size_t input_count;
+  const orrery_tensor* outputs;
+  size_t output_count;
+  uint32_t flag;        /* Its first argument of type bool. */
+  uint32_t allows_tf32; /* Products of fp32 may be rounded to tf32. */
+} orrery_operator;
+
+/* An operator has run: its cost is charged. None that another one has called. */
+void orrery_operator_ran(const orrery_operator* op);
+/* Whether the device has a kernel for an operator that torch may put together from others. */
+int orrery_is_kernel(const char* name);
 
 /* The program's warm-up is over: what was before does not count. Later calls do nothing. */
 int orrery_mark(void);

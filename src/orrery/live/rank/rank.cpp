@@ -182,7 +182,8 @@ void orrery_operator_end(void) {
   if (session() != nullptr) session()->meter().operator_end();
 }
 int orrery_wants_operators(void) {
-  return session() != nullptr && session()->meter().wants_operators() ? 1 : 0;
+  if (session() == nullptr || !session()->meter().wants_operators()) return ORRERY_WANTS_NONE;
+  return session()->meter().model() == nullptr ? ORRERY_WANTS_KEYS : ORRERY_WANTS_SHAPES;
 }
 int orrery_is_measured(void) { return session() != nullptr && session()->meter().is_measured() ? 1 : 0; }
 

@@ -162,6 +162,11 @@ std::int64_t Session::pass(Point point, bool is_short) {
   page_.compute_ps.store(page_.compute_ps.load(std::memory_order_relaxed) + charged,
                          std::memory_order_relaxed);
   if (ledger_out_ >= 0 && meter_.record().pending_bytes() > kLedgerBuffer) write_ledger(false);
+  if (reply.device >= 0) {
+    model_ = std::make_unique<device::CostModel>(
+        device::CostModel::from_image(read_all(Descriptor{coordinator, reply.device}.value())));
+    options.model = model_.get();
+  }
   stamp_posts();
   publish();
   return count_ps(port_.clock());

@@ -33,6 +33,7 @@ class Session {
   [[nodiscard]] ArenaHeap& heap() { return heap_; }
   [[nodiscard]] ComputeMeter& meter() { return meter_; }
   [[nodiscard]] std::recursive_mutex& mutex() { return mutex_; }
+  [[nodiscard]] OperatorCounts& operator_counts() { return page_.operators; }
   /// The thread that calls is the program's from now on (it just posted or waited).
   void adopt_thread();
 
@@ -94,4 +95,5 @@ class Session {
 /// Null while this process is no rank (or a child of one).
 [[nodiscard]] Session* session();
 
+  std::unique_ptr<device::CostModel> model_;
 }  // namespace orrery::live
