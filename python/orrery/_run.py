@@ -27,6 +27,7 @@ def run(
     faults: "str | os.PathLike[str] | None" = None,
     out: "str | os.PathLike[str] | None" = None,
     capture: "str | os.PathLike[str] | None" = None,
+    dataflow: bool = False,
     seed: int = 0,
     warmup: "str | int | None" = None,
     fresh: bool = False,
@@ -51,7 +52,7 @@ def run(
     for option, value in optional.items():
         if value is not None:
             words += [option, os.fspath(value) if isinstance(value, os.PathLike) else str(value)]
-    words += ["--fresh"] * fresh + ["--tag-output"] * tag_output
+    words += ["--fresh"] * fresh + ["--tag-output"] * tag_output + ["--dataflow"] * dataflow
     words += program + [str(argument) for argument in arguments]
     return _result(words, quiet, {**os.environ, **(env or {})})
 

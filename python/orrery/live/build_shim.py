@@ -22,7 +22,8 @@ from typing import NamedTuple
 MODULE = "orrery_shim"
 RECORDER = "orrery_recorder"  #: What notes real runs; made the same way, from sources of its own.
 SOURCES = Path(__file__).resolve().parent / "shim"
-FOLDERS = {MODULE: SOURCES, RECORDER: SOURCES.parent / "recorder"}
+CUDA = "orrery_cuda"  #: Devices for --device-map.
+FOLDERS = {MODULE: SOURCES, RECORDER: SOURCES.parent / "recorder", CUDA: SOURCES.parent / "cuda"}
 OLDEST, NEWEST = (2, 9), (2, 15)
 FLAGS = [
     *("-std=c++20", "-O2", "-ftree-vectorize", "-DNDEBUG", "-fPIC", "-shared", "-fvisibility=hidden"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Importing an installed package is work of a kind, like an operator: named, so that its cost is known from earlier runs.
+"""Importing an installed package is work of a kind, like an operator: its cost is known from earlier runs.
 
 torch imports parts of itself at first use (a second for DistributedDataParallel): left to the glue between operators,
 that second would be measured anew in each run, with all the noise of the host.

@@ -33,9 +33,10 @@ def main() -> None:
 def prepare(kind: str) -> None:
     """Loads what every rank needs, before there are ranks."""
     find_ourselves()
-    from orrery_live import build_shim, patch, warmup
+    from orrery_live import build_shim, cuda_map, patch, warmup
 
     build_shim.ensure_shim()
+    cuda_map.load()
     if kind != "fork":
         return
     try:
@@ -44,6 +45,7 @@ def prepare(kind: str) -> None:
         raise build_shim.ShimError(f"torch cannot be imported by {sys.executable}: {problem}") from problem
     patch.install()
     patch.shim()
+    cuda_map.install()
     warmup.watch()
 
 

@@ -26,6 +26,8 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from urllib.parse import parse_qs, urlparse
 
+from . import cuda_map
+
 HERE = Path(__file__).resolve().parent
 NAME = "orrery"
 #: Backends that become ours. Others (fake, a third party's) are left alone.
@@ -60,11 +62,13 @@ def join(rank: int, world: int) -> None:
     """Makes this process a rank, unless it is one; it then sleeps until the simulation begins it."""
     if is_joined():
         return
+    cuda_map.begin_rank(rank)
     if library().orrery_rank_join(rank, world) != 0:
         code = ctypes.get_errno()
         reason = library().orrery_rank_reason().decode(errors="replace") or os.strerror(code)
         raise RuntimeError(f"orrery: rank {rank} of {world} cannot join the simulation: {reason}")
     leave_at_exit()
+    cuda_map.begin_queues()
     observe()
     if library().orrery_is_measured():
         from . import imports
@@ -136,7 +140,17 @@ def shim() -> ModuleType:
 def observe() -> None:
     """Reports operators of torch from now on, if torch is there and somebody wants to know."""
     if is_joined() and "torch" in sys.modules and getattr(sys.modules["torch"], "_orrery_patched", False):
+        follow_data()
         shim().observe()
+
+
+@functools.cache
+def follow_data() -> None:
+    """For --dataflow: notes which operators need what came from other ranks."""
+    if folder := os.environ.get("ORRERY_DATAFLOW"):
+        shim().follow_data()
+        path = os.path.join(folder, f"dataflow.{library().orrery_rank_number()}.tsv")
+        atexit.register(shim().write_dataflow, path)
 
 
 # ---- when to patch -------------------------------------------------------------------------------------------------
@@ -185,6 +199,7 @@ def apply() -> None:
     patch_backends(core, dist)
     patch_groups(core)
     patch_stores(dist)
+    cuda_map.install()
     observe()
 
 

@@ -9,6 +9,8 @@ import sys
 import threading
 from types import TracebackType
 
+from . import cuda_map
+
 HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 MASTER_PORT = "29500"
 
@@ -31,6 +33,7 @@ def set_environment(rank: int, ranks: int) -> None:
         "TORCHELASTIC_RUN_ID": "orrery",
         "TORCHELASTIC_USE_AGENT_STORE": False,
     }
+    values.update(cuda_map.environment(rank))
     for name, value in values.items():
         os.environ[name] = str(value)
     os.environ.setdefault("MASTER_ADDR", "127.0.0.1")

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -71,6 +72,7 @@ void LiveCapture::compute_until(std::uint32_t rank, Time now) {
   Op& op = add(one, OpKind::kCompute, "compute");
   op.recorded = now - one.at;
   op.recorded_scale = cluster_.devices[cluster_.device_of_rank[rank]].compute_scale;
+  if (one.awaited.node != 0) one.after.emplace_back(std::exchange(one.awaited, {}), one.ops.size() - 1);
   one.frontier.assign(1, op.id);
   one.at = now;
 }
@@ -79,6 +81,7 @@ void LiveCapture::build_on(Rank& rank, std::uint64_t handle) {
   const auto found = rank.awaitable.find(handle);
   if (found == rank.awaitable.end()) return;  // It built on it before.
   rank.frontier.push_back(found->second);
+  rank.awaited = {.handle = handle, .node = found->second};
   rank.awaitable.erase(found);
   if (rank.frontier.size() < kWidest) return;
   rank.frontier.assign(1, add(rank, OpKind::kNone, "join").id);
@@ -234,12 +237,32 @@ void LiveCapture::write_rank(std::uint32_t rank, const std::string& path) const 
   sink->commit();
 }
 
-void LiveCapture::write(const std::string& folder) {
+void LiveCapture::add_notes(std::uint32_t rank, const DataflowNotes& notes) {
+  Rank& one = ranks_[rank];
+  const auto known = notes.read(rank);
+  const double scale = cluster_.devices[cluster_.device_of_rank[rank]].compute_scale;
+  const auto here = [&](Duration time) {
+    return Duration{std::llround(static_cast<double>(count_ps(time)) * scale)};
+  };
+  for (const auto& [wait, index] : one.after) {
+    Op& op = one.ops[index];
+    workload::Independent& independent = op.independent.emplace();
+    independent.of = wait.node;
+    const auto found = known.find(wait.handle);
+    if (found == known.end()) continue;
+    independent.time = std::min(here(found->second.independent), op.recorded);
+    independent.again = here(found->second.again);
+    independent.what = found->second.what;
+  }
+}
+
+void LiveCapture::write(const std::string& folder, const DataflowNotes* notes) {
   if (!failed_.empty()) {
     throw SimulationError{fmt::format(
         "{}: no capture: {} failed, and the program went on; a trace cannot say that", folder, failed_)};
   }
   for (Rank& rank : ranks_) settle_open(rank);
+  for (std::uint32_t rank = 0; notes != nullptr && rank < ranks_.size(); ++rank) add_notes(rank, *notes);
   const std::string temporary = fmt::format("{}.{}.tmp", folder, ::getpid());
   std::error_code problem;
   try {

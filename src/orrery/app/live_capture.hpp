@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "orrery/app/dataflow_notes.hpp"
 #include "orrery/base/pinned.hpp"
 #include "orrery/live/capture_listener.hpp"
 #include "orrery/topology/cluster.hpp"
@@ -24,9 +25,14 @@ class LiveCapture final : public Pinned, public live::CaptureListener {
 
   /// After the run: capture.<rank>.et in `folder`, which appears whole or not at all. SimulationError when the run
   /// cannot be told as a trace.
-  void write(const std::string& folder);
+  /// `notes`: what computing does not need what came from others; null when nobody asked.
+  void write(const std::string& folder, const DataflowNotes* notes);
 
  private:
+  struct Wait {
+    std::uint64_t handle = 0;
+    std::uint64_t node = 0;
+  };
   struct Rank {
     std::vector<workload::Op> ops{};
     Time at{};                                    ///< Everything before is written down.
@@ -34,6 +40,8 @@ class LiveCapture final : public Pinned, public live::CaptureListener {
     std::map<std::uint64_t, std::size_t> open{};  ///< Posted, not ended: handle to index of `ops`.
     std::unordered_map<std::uint64_t, std::uint64_t> awaitable{};  ///< Not waited for: handle to id.
     std::vector<std::string> groups{};                             ///< That it is in and uses.
+    Wait awaited{};                                                ///< The last one since the rank computed.
+    std::vector<std::pair<Wait, std::size_t>> after{};  ///< Waits, and what was computed right after them.
   };
   struct Call {  ///< A collective: who has called it.
     std::uint32_t members = 0;
@@ -55,6 +63,8 @@ class LiveCapture final : public Pinned, public live::CaptureListener {
   const std::string& name_of(const live::Group& group);
   /// What never ended: what others had a part in goes on behind the rank's end, the rest never happened.
   void settle_open(Rank& rank);
+  /// What the rank noted, on the computing that follows each wait.
+  void add_notes(std::uint32_t rank, const DataflowNotes& notes);
   void write_rank(std::uint32_t rank, const std::string& path) const;
 
   const topology::Cluster& cluster_;

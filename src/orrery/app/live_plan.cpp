@@ -8,6 +8,7 @@
 #include "orrery/app/cluster_digest.hpp"
 #include "orrery/app/cluster_report.hpp"
 #include "orrery/app/live_device.hpp"
+#include "orrery/app/live_device_map.hpp"
 #include "orrery/app/live_records.hpp"
 #include "orrery/base/error.hpp"
 #include "orrery/base/text.hpp"
@@ -38,6 +39,19 @@ void check_ledgers(const LiveOptions& options, const live::ComputeChoice& comput
   const auto world = static_cast<std::size_t>(*options.launch.ranks);
   for (std::size_t rank = 0; rank < world; ++rank) {
     tried.provide(live::ledger_path(compute.ledger, rank), rank, world);
+  }
+}
+
+/// What computing needs is told per operator, so operators must have times.
+void check_dataflow(const LiveOptions& options, const live::ComputeChoice& compute) {
+  if (!options.follows_data) return;
+  if (options.capture.empty()) {
+    refuse_option(options, "dataflow", "",
+                  "expected --capture FOLDER beside it: the capture carries what is found");
+  }
+  if (compute.mode != live::MeterMode::kMeasured && compute.mode != live::MeterMode::kFixedOperator) {
+    refuse_option(options, "compute", options.compute,
+                  "expected measured or fixed:TIME/op with --dataflow: operators have no times of their own");
   }
 }
 
@@ -103,10 +117,10 @@ LivePlan plan_live(const LiveOptions& options) {
   check_reachable(plan.cluster, options.cluster);
   check_ranks(options, plan.cluster);
   check_ledgers(options, plan.compute);
-  plan.catalog = options.catalog.empty() ? topology::catalog_directory() : options.catalog;
   if (plan.compute.mode == live::MeterMode::kModel) {
     plan.models = device_models(plan.cluster, plan.compute.uses_tables);
   }
+  plan.catalog = options.catalog.empty() ? topology::catalog_directory() : options.catalog;
   plan.fallback = plan.cluster.nccl_platform.empty() ? "gloo" : "nccl";
   plan.algorithm = options.algorithm.empty() ? plan.fallback : options.algorithm;
   if (plan.algorithm != "gloo" && plan.algorithm != "nccl") {
@@ -120,8 +134,10 @@ LivePlan plan_live(const LiveOptions& options) {
     events.insert(events.end(), plan.faults.links.begin(), plan.faults.links.end());
     std::ranges::stable_sort(events, {}, &topology::LinkEvent::at);
   }
+  check_device_map(options);
   check_output_folder(options.output);
   check_capture(options);
+  check_dataflow(options, plan.compute);
   return plan;
 }
 
@@ -136,6 +152,7 @@ std::vector<std::pair<std::string, std::string>> describe_plan(const LivePlan& p
       {"network", plan.network.resolved},
       {"algorithm", plan.algorithm},
       {"compute", options.compute},
+      {"device_map", options.device_map},
       {"faults", options.faults},
       {"warmup", options.warmup},
   };

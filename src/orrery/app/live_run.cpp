@@ -13,15 +13,17 @@
 #include <mutex>
 #include <optional>
 
+#include "orrery/app/dataflow_notes.hpp"
 #include "orrery/app/live_capture.hpp"
 #include "orrery/app/live_device.hpp"
+#include "orrery/app/live_device_map.hpp"
 #include "orrery/app/live_plan.hpp"
 #include "orrery/app/live_records.hpp"
 #include "orrery/app/simulation.hpp"
 #include "orrery/live/children.hpp"
 #include "orrery/live/cores.hpp"
-#include "orrery/live/duration_table.hpp"
 #include "orrery/live/device_images.hpp"
+#include "orrery/live/duration_table.hpp"
 #include "orrery/live/gathering.hpp"
 #include "orrery/live/ledger_files.hpp"
 #include "orrery/live/process_memory.hpp"
@@ -76,6 +78,11 @@ class Programs : Pinned {
     }
     live::LaunchOptions how = options.launch;
     how.warmup = options.warmup;
+    if (options.follows_data) how.dataflow = notes_.emplace().folder();
+    const std::size_t ranks = plan.cluster.ranks.size();
+    how.device_map =
+        device_map_text(options, plan.cluster,
+                        options.launch.ranks ? static_cast<std::size_t>(*options.launch.ranks) : ranks);
     const live::Launch launch =
         plan_launch(how, gathering_.address(), gathering_.launcher_descriptor(), inherited);
     inherited.push_back(gathering_.launcher_descriptor());
@@ -113,6 +120,8 @@ class Programs : Pinned {
     }
     return bytes;
   }
+  /// Null unless they were asked for.
+  [[nodiscard]] const DataflowNotes* notes() const { return notes_ ? &*notes_ : nullptr; }
   void kill(std::uint32_t rank) const { ::kill(members_[rank].process, SIGKILL); }
 
   /// From now on the host hears of ranks that die; lets them go on.
@@ -182,6 +191,7 @@ class Programs : Pinned {
   }
 
   const LiveOptions& options_;
+  std::optional<DataflowNotes> notes_;
   Gathering gathering_;
   std::mutex mutex_;  // Of what follows: children are watched by a thread of their own.
   engine::ProcessHost* host_ = nullptr;
@@ -225,12 +235,12 @@ class LiveRun : Pinned {
       }
       if (!options.output.empty()) ledgers_.record();
     }
+    for (const device::CostModel& model : plan_.models) devices_.add(model);
   }
 
   void run() {
     const std::vector<int> cores = live::choose_cores(options_.jobs);
     programs_.connect(host_, [&](std::size_t rank) { return reply_for(rank, cores); });
-    for (const device::CostModel& model : plan_.models) devices_.add(model);
     try {
       const live::SameCore same_core{cores};
       host_.run();
@@ -263,15 +273,15 @@ class LiveRun : Pinned {
     result.operations = totals_.sorted();
     result.wire_bytes = service_.wire_bytes();
     for (const std::string& note : simulation_.network().notes()) result.notes.push_back(note);
+    for (std::string& note : device_notes(arena_, world_)) result.notes.push_back(std::move(note));
     timeline::Manifest& manifest = result.manifest;
     manifest.version = kVersion;
     manifest.commit = commit();
     manifest.seed = options_.seed;
     manifest.digest = simulation_.engine().digest();
-    for (std::string& note : device_notes(arena_, world_)) result.notes.push_back(std::move(note));
     manifest.configuration = describe_plan(plan_, options_, world_);
     manifest.command = options_.command;
-    if (capture_) capture_->write(options_.capture);
+    if (capture_) capture_->write(options_.capture, programs_.notes());
     records_.write(result, ledgers_);
   }
 
@@ -287,12 +297,12 @@ class LiveRun : Pinned {
             .fallback = plan_.fallback,
             .catalog = plan_.catalog,
             .is_faulty = !options_.faults.empty(),
+            .is_device_time = !plan_.models.empty(),
             .warmup_barriers = plan_.warmup_barriers,
             .on_first_exit = [this] { memory_ = programs_.memory(); },
             .on_crash = [this](std::uint32_t rank) { programs_.kill(rank); },
             .on_failure = [this] { programs_.let_root_end(); },
             .record =
-            .is_device_time = !plan_.models.empty(),
                 [this](const live::OperationRecord& record) {
                   totals_.add(record);
                   records_.add(record);
@@ -311,12 +321,12 @@ class LiveRun : Pinned {
     reply.compute = static_cast<std::uint32_t>(plan_.compute.mode);
     reply.fixed_ps = count_ps(plan_.compute.fixed);
     if (plan_.compute.mode == live::MeterMode::kMeasured) reply.table = table_.descriptor();
+    if (!devices_.empty()) reply.device = devices_.descriptor(plan_.cluster.device_of_rank[rank]);
     reply.ledger_in = ledgers_.in(rank);
     reply.ledger_out = ledgers_.out(rank);
     return reply;
   }
 
-    if (!devices_.empty()) reply.device = devices_.descriptor(plan_.cluster.device_of_rank[rank]);
   void show_progress() {
     const auto now = SteadyClock::now();
     if (now < next_progress_) return;
@@ -342,12 +352,12 @@ class LiveRun : Pinned {
       options_.capture.empty() ? nullptr : std::make_unique<LiveCapture>(plan_.cluster, world_);
   live::LedgerFiles ledgers_;
   live::DurationTable table_;
+  live::DeviceImages devices_;
   std::vector<std::int64_t> memory_;  // Of each rank, when the first one was through.
   /// Asked at every wait for a program: also the moment to show how it goes.
   std::function<bool()> wants_stop_ = [this] {
     if (options_.progress) show_progress();
     return options_.wants_stop && options_.wants_stop();
-  live::DeviceImages devices_;
   };
   topology::Router router_{plan_.cluster.graph};
   Simulation simulation_;

@@ -29,10 +29,12 @@ struct LiveOptions {
   live::LaunchOptions launch;  ///< The program and how its ranks are started.
   std::string compute = "measured";
   std::int64_t jobs = 1;
-  std::string warmup;   ///< "3" optimizer steps, "barrier:2", "mark:NAME", or "".
-  std::string faults;   ///< A file, or "".
-  std::string output;   ///< Folder for the results, or "".
-  std::string capture;  ///< Folder for execution traces of the ranks, or "".
+  std::string device_map;     ///< "cuda=cpu", or "".
+  std::string warmup;         ///< "3" optimizer steps, "barrier:2", "mark:NAME", or "".
+  std::string faults;         ///< A file, or "".
+  std::string output;         ///< Folder for the results, or "".
+  std::string capture;        ///< Folder for execution traces of the ranks, or "".
+  bool follows_data = false;  ///< The capture says what computing does not need what came from others.
   std::uint64_t seed = 0;
   bool tags_output = false;
   bool output_to_stderr = false;  ///< The ranks' standard output goes to ours for errors.

@@ -38,13 +38,34 @@ enum Key : std::size_t {
   kElement,
   kFloating,
   kDetached,
+  kIndependent,
+  kAgain,
+  kIndependentWhat,
+  kIndependentOf,
   kKeys,
 };
-constexpr std::array<std::string_view, kKeys> kNames{
-    "is_cpu_op",       "num_ops",          "tensor_size",     "comm_type",        "comm_size",
-    "comm_priority",   "comm_src",         "comm_dst",        "comm_tag",         "pg_name",
-    "involved_dim",    kRootAttribute,     kSizesAttribute,   kDurationAttribute, kScaleAttribute,
-    kElementAttribute, kFloatingAttribute, kDetachedAttribute};
+constexpr std::array<std::string_view, kKeys> kNames{"is_cpu_op",
+                                                     "num_ops",
+                                                     "tensor_size",
+                                                     "comm_type",
+                                                     "comm_size",
+                                                     "comm_priority",
+                                                     "comm_src",
+                                                     "comm_dst",
+                                                     "comm_tag",
+                                                     "pg_name",
+                                                     "involved_dim",
+                                                     kRootAttribute,
+                                                     kSizesAttribute,
+                                                     kDurationAttribute,
+                                                     kScaleAttribute,
+                                                     kElementAttribute,
+                                                     kFloatingAttribute,
+                                                     kDetachedAttribute,
+                                                     kIndependentAttribute,
+                                                     kAgainAttribute,
+                                                     kIndependentWhatAttribute,
+                                                     kIndependentOfAttribute};
 
 struct CommType {
   Operation operation;
@@ -120,6 +141,15 @@ class Attributes {
     return name == "0" ? std::string{} : name;  // Both mean all ranks.
   }
 
+  [[nodiscard]] std::string text_or_none(Key key) const {
+    const Attribute* attribute = found_.at(key);
+    if (attribute == nullptr) return {};
+    if (attribute->is_list || !is_textual(attribute->type)) {
+      fail(key, {}, fmt::format("expected a text, found {}", kind_of(*attribute)));
+    }
+    return attribute->text;
+  }
+
   [[nodiscard]] const std::vector<std::uint64_t>& numbers(Key key) const {
     const Attribute& attribute = *found_.at(key);
     if (!is_integer(attribute.type) || !attribute.is_list) {
@@ -171,6 +201,22 @@ void lower_times(const Node& node, const NodeSource& from, const Attributes& att
     op.recorded = Duration{attributes.integer(kDuration, 0, Attributes::kMost)};
   }
   if (attributes.has(kScale)) op.recorded_scale = attributes.factor(kScale);
+}
+
+void lower_independent(const Attributes& attributes, Op& op) {
+  if (!attributes.has(kIndependent)) {
+    for (const Key key : {kAgain, kIndependentWhat, kIndependentOf}) {
+      if (!attributes.has(key)) continue;
+      attributes.fail(key, {}, fmt::format("means nothing without {}", kIndependentAttribute));
+    }
+    return;
+  }
+  workload::Independent& found = op.independent.emplace();
+  const std::int64_t time = attributes.integer(kIndependent, 0, count_ps(op.recorded));
+  found.time = Duration{time};
+  found.again = Duration{attributes.integer_or(kAgain, 0, 0, Attributes::kMost - time)};
+  found.what = attributes.text_or_none(kIndependentWhat);
+  found.of = static_cast<std::uint64_t>(attributes.integer(kIndependentOf, 0, Attributes::kMost));
 }
 
 void lower_collective(const Attributes& attributes, Op& op) {
@@ -234,7 +280,7 @@ void lower(const Node& node, const NodeSource& from, std::optional<Rank> rank, O
       return;
     case NodeType::kComp:
       op.kind = OpKind::kCompute;
-      return;
+      return lower_independent(attributes, op);
     case NodeType::kStorage:
     case NodeType::kBatch:
     case NodeType::kCheckpoint:  // Work of the host that took as long as it was recorded to.

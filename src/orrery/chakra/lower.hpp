@@ -18,6 +18,11 @@ inline constexpr std::string_view kScaleAttribute = "compute_scale";   ///< Of t
 inline constexpr std::string_view kElementAttribute = "comm_element";  ///< Bytes of one, of a collective.
 inline constexpr std::string_view kFloatingAttribute = "comm_floating";  ///< What the elements are.
 inline constexpr std::string_view kDetachedAttribute = "detached";  ///< The rank's end does not wait for it.
+/// Of computing after a wait; workload::Independent says what they mean.
+inline constexpr std::string_view kIndependentAttribute = "independent_ps";
+inline constexpr std::string_view kAgainAttribute = "again_ps";
+inline constexpr std::string_view kIndependentWhatAttribute = "independent_what";
+inline constexpr std::string_view kIndependentOfAttribute = "independent_of";
 /// Of the file: as --streams of `orrery replay`.
 inline constexpr std::string_view kStreamsAttribute = "orrery_streams";
 

@@ -52,6 +52,7 @@ void expect_same(const Op& a, const Op& b) {
   EXPECT_EQ(a.element, b.element);
   EXPECT_EQ(a.is_floating, b.is_floating);
   EXPECT_EQ(a.is_detached, b.is_detached);
+  EXPECT_EQ(a.independent, b.independent);
 }
 
 TEST(Lower, EveryIntegerWidthMeansTheSame) {
@@ -131,6 +132,7 @@ TEST(Lower, WrittenOperationsMeanTheSameAgain) {
   collective.is_detached = true;
   ops[1].recorded_scale = 0.1;
   ops[5].recorded_scale = 0;
+  ops[1].independent = {.time = picoseconds(7), .again = picoseconds(2), .what = "linear", .of = 3};
   for (Op* message : {&ops[3], &ops[4]}) {
     message->peer = 5;
     message->tag = -1;
@@ -176,6 +178,31 @@ TEST(Lower, WhatIsMissingOrWrongIsNamed) {
               ThrowsMessage<InputError>(HasSubstr("comm_src: '1': expected 2")));
   EXPECT_THAT(lowering(test::node_of(6, "x", static_cast<NodeType>(11))),
               ThrowsMessage<InputError>(HasSubstr("type: '11'")));
+}
+
+TEST(Lower, IndependentComputingIsWithinTheNodeAndSaysOfWhat) {
+  const auto number = [](std::string name, std::int64_t value) {
+    return Attribute::of_int64(std::move(name), value);
+  };
+  const auto lowering = [](std::vector<Attribute> attributes) {
+    Node node = test::node_of(6, "x", NodeType::kComp, std::move(attributes));
+    node.duration_micros = 1;
+    return [node] { return lowered(node); };
+  };
+  const Op plain = lowering({number("independent_ps", 1'000'000), number("independent_of", 5)})();
+  EXPECT_EQ(plain.independent, (workload::Independent{.time = picoseconds(1'000'000), .of = 5}));
+  EXPECT_FALSE(lowering({})().independent);
+  EXPECT_THAT(lowering({number("independent_ps", 1'000'001), number("independent_of", 5)}),
+              ThrowsMessage<InputError>(HasSubstr("independent_ps: '1000001': expected 0 to 1000000")));
+  EXPECT_THAT(lowering({number("independent_ps", 1)}),
+              ThrowsMessage<InputError>(HasSubstr("independent_of: missing")));
+  EXPECT_THAT(lowering({number("again_ps", 1)}),
+              ThrowsMessage<InputError>(HasSubstr("again_ps: means nothing without independent_ps")));
+  EXPECT_THAT(lowering({number("independent_ps", 1), number("independent_of", 5), number("again_ps", -1)}),
+              ThrowsMessage<InputError>(HasSubstr("again_ps: '-1'")));
+  EXPECT_THAT(
+      lowering({number("independent_ps", 1), number("independent_of", 5), number("independent_what", 4)}),
+      ThrowsMessage<InputError>(HasSubstr("independent_what: expected a text, found int64")));
 }
 
 TEST(ProcessGroups, AreFoundInEveryWrapping) {

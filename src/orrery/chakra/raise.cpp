@@ -69,6 +69,14 @@ void add_message(const Op& op, workload::Rank rank, Node& node) {
   node.attributes.push_back(Attribute::of_int64("comm_size", op.size.count()));
 }
 
+void add_independent(const workload::Independent& independent, Node& node) {
+  std::vector<Attribute>& attributes = node.attributes;
+  attributes.push_back(Attribute::of_int64(std::string{kIndependentAttribute}, count_ps(independent.time)));
+  attributes.push_back(Attribute::of_int64(std::string{kAgainAttribute}, count_ps(independent.again)));
+  attributes.push_back(Attribute::of_string(std::string{kIndependentWhatAttribute}, independent.what));
+  attributes.push_back(Attribute::of_uint64(std::string{kIndependentOfAttribute}, independent.of));
+}
+
 }  // namespace
 
 Node to_node(const Op& op, workload::Rank rank) {
@@ -96,6 +104,7 @@ Node to_node(const Op& op, workload::Rank rank) {
         Attribute::of_uint64("tensor_size", static_cast<std::uint64_t>(op.tensor.count())));
   }
   if (op.priority != 0) node.attributes.push_back(Attribute::of_int64("comm_priority", op.priority));
+  if (op.independent && op.kind == OpKind::kCompute) add_independent(*op.independent, node);
   if (op.kind == OpKind::kCollective) add_collective(op, node);
   if (op.kind == OpKind::kSend || op.kind == OpKind::kReceive) add_message(op, rank, node);
   return node;

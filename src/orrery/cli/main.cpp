@@ -95,6 +95,7 @@ int run(int argc, char** argv) {
   cli::add_cluster(app, session);
   cli::add_describe(app, session);
   cli::add_device(app, session);
+  cli::add_profile_ops(app, session);
   cli::add_demo(app, session);
   cli::add_completion(app, session);
   try {

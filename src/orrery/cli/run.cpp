@@ -37,6 +37,8 @@ Examples:
   orrery run -n 4 --cluster lan.yaml --out first train.py
   orrery run -n 4 --cluster faster.yaml --compute ledger:first train.py
       the compute times of the first run on another network, exactly repeatable
+  orrery run -n 8 --cluster hgx-h100 --device-map cuda=cpu train_gpu.py
+      a script written for CUDA, on this host's CPU: .cuda(), torch.cuda.*, streams and events are answered
   orrery run -n 4 --cluster lan.yaml --compute fixed:1ms train.py
       every stretch of computing takes a millisecond: the same result on any machine
   orrery run --real -n 2 --repeat 10 --link 1Gbps --warmup barrier:1 --out measured train.py
@@ -112,6 +114,9 @@ void add_run(CLI::App& root, Session& session) {
           "What computing costs: measured, fixed:TIME, fixed:TIME/op, model (of each rank's device), "
           "ledger:FOLDER")
       ->capture_default_str();
+  command->add_option(
+      "--device-map", options.device_map,
+      "cuda=cpu: a program written for CUDA runs on this host's CPU, with the simulated devices");
   command->add_option("--jobs", arguments->jobs, "Ranks that compute at the same time, each on its core")
       ->capture_default_str();
   command->add_option(
@@ -122,6 +127,9 @@ void add_run(CLI::App& root, Session& session) {
                       "Folder for result.json, events, ledger and timeline; must not exist");
   command->add_option("--capture", options.capture,
                       "Folder for execution traces of the ranks, for orrery replay; must not exist");
+  command->add_flag(
+      "--dataflow", options.follows_data,
+      "The capture also says what computing could hide communication, for orrery explain (slow)");
   command->add_option("--seed", arguments->seed, "Of everything random in the models")->capture_default_str();
   command->add_flag("--fresh", options.launch.is_fresh,
                     "Start each rank as a new interpreter instead of forking one");

@@ -28,6 +28,7 @@ void add_compare(CLI::App& root, Session& session);
 void add_cluster(CLI::App& root, Session& session);
 void add_describe(CLI::App& root, Session& session);
 void add_device(CLI::App& root, Session& session);
+void add_profile_ops(CLI::App& root, Session& session);
 void add_demo(CLI::App& root, Session& session);
 void add_completion(CLI::App& root, Session& session);
 

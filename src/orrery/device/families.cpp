@@ -8,6 +8,9 @@ namespace {
 
 double real(std::int64_t value) { return static_cast<double>(value); }
 
+/// Without the variant.
+std::string_view plain_family(std::string_view family) { return family.substr(0, family.find('@')); }
+
 bool is_attention(std::string_view family) { return family.starts_with("attention"); }
 
 /// Pairs of a query and a key that it sees.
@@ -20,7 +23,7 @@ double visible_pairs(double queries, double keys, bool is_causal) {
 }  // namespace
 
 std::optional<std::uint32_t> axis_count(std::string_view family) {
-  if (family == "gemm") return 4;
+  if (plain_family(family) == "gemm") return 4;
   if (is_attention(family)) return 6;
   return std::nullopt;
 }
@@ -47,7 +50,8 @@ Work attention_work(const Axes& axes, DataType type, bool is_causal, bool is_bac
           .bytes = (is_backward ? 2 : 1) * values * real(element_bytes(type))};
 }
 
-Work family_work(std::string_view family, const Axes& axes, DataType type) {
+Work family_work(std::string_view name, const Axes& axes, DataType type) {
+  const std::string_view family = plain_family(name);
   if (family == "gemm") return gemm_work(axes, type);
   if (is_attention(family)) {
     return attention_work(axes, type, family.find("_causal") != std::string_view::npos,

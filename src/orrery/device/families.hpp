@@ -6,6 +6,8 @@
 ///   attention, _causal      batch, heads, key heads, queries, keys, width of a head
 ///     ... _backward         likewise
 ///   everything else         one size (elements), two (rows, columns), or (tensors, elements) of lists
+///
+/// "gemm@block" is a variant: other kernels for the same work, with points of their own in a table.
 #include <optional>
 #include <string_view>
 
@@ -25,6 +27,6 @@ namespace orrery::device {
 [[nodiscard]] Work attention_work(const Axes& axes, DataType type, bool is_causal, bool is_backward);
 
 /// Of a point of a table: as above, or elements read and written once.
-[[nodiscard]] Work family_work(std::string_view family, const Axes& axes, DataType type);
+[[nodiscard]] Work family_work(std::string_view name, const Axes& axes, DataType type);
 
 }  // namespace orrery::device

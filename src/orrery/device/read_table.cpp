@@ -121,6 +121,7 @@ std::optional<DataType> parse_type(std::string_view text) {
 }
 
 OperatorClass class_of(std::string_view name) {
+  name = name.substr(0, name.find('@'));
   const auto found = std::ranges::find(kClassNames, name);
   if (found != kClassNames.end()) return static_cast<OperatorClass>(found - kClassNames.begin());
   if (name.starts_with("attention")) return OperatorClass::kAttention;

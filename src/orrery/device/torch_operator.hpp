@@ -22,8 +22,8 @@ struct TensorShape {
 
 struct TorchCall {
   std::string_view name;  ///< "aten::addmm"
-  std::span<const TensorShape> inputs;
-  std::span<const TensorShape> outputs;
+  std::span<const TensorShape> inputs{};
+  std::span<const TensorShape> outputs{};
   bool flag = false;         ///< Its first argument of type bool (is_causal, transposed).
   bool allows_tf32 = false;  ///< Products of fp32 may be rounded to tf32.
 };

@@ -68,6 +68,8 @@ Launch plan_launch(const LaunchOptions& options, const std::string& address, int
     variables.try_emplace(name, "1");
   }
   if (!options.warmup.empty()) variables["ORRERY_WARMUP"] = options.warmup;
+  if (!options.dataflow.empty()) variables["ORRERY_DATAFLOW"] = options.dataflow;
+  if (!options.device_map.empty()) variables["ORRERY_DEVICE_MAP"] = options.device_map;
   if (!outputs.empty()) variables["ORRERY_OUTPUTS"] = fmt::format("{}", fmt::join(outputs, ","));
   variables.insert_or_assign("PYTHONUNBUFFERED", std::string{"1"});  // Output is shown when it is printed.
   Launch launch;

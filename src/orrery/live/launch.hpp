@@ -13,6 +13,8 @@ struct LaunchOptions {
   std::optional<std::int64_t> ranks;  ///< None: the program starts its own.
   bool is_fresh = false;              ///< Separate interpreters instead of forks of one.
   std::string warmup;                 ///< What ranks count themselves: "3" optimizer steps, "mark:NAME".
+  std::string device_map;             ///< For the ranks: JSON about the devices they are to find, or "".
+  std::string dataflow;               ///< Folder where ranks note which operators need others' data, or "".
   std::string python;                 ///< The interpreter.
   std::string package;                ///< Folder of the Python package.
 };

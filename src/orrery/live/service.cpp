@@ -79,6 +79,7 @@ void LiveService::announce(engine::ProcessId process, const engine::Call& call) 
     const std::uint64_t number = next_post_++;
     posts_.emplace(number, Post{rank, offset});
     schedule(Time{Duration{op.posted_ps}}, Event::kPost, number, rank);
+    if (op.on_device != 0) ranks_[rank].ahead.insert(op.handle);
     offset = op.next;
   }
 }
@@ -128,7 +129,9 @@ void LiveService::post(std::uint32_t rank, std::int64_t offset) {
     return ArenaHeap::release(&op);
   }
   Group& group = group_of(rank, op);
+  if (stands_in_line(rank, offset)) return;
   Rank& poster = ranks_[rank];
+  poster.ahead.erase(op.handle);
   if (setup_.capture != nullptr) setup_.capture->on_post(rank, op, group, setup_.engine.now());
   ++poster.times.operations;
   poster.times.bytes += op.payload_bytes;
@@ -317,6 +320,7 @@ std::int64_t LiveService::first_ended(const Rank& rank) const {
   std::int64_t first = -1;
   for (std::size_t i = 0; i < rank.handles.size(); ++i) {
     const std::uint64_t handle = rank.handles[i];
+    if (rank.ahead.contains(handle)) continue;
     // Neither open nor freshly ended: the program was told before.
     if (!rank.open.contains(handle) && !rank.ended.contains(handle)) return static_cast<std::int64_t>(i);
   }
@@ -352,11 +356,15 @@ void LiveService::answer(std::uint32_t rank, std::int64_t value) {
   } else if (asker.waits == Waits::kOperation) {
     // Until all parties were there it waited; then it communicated.
     Time began = now;
+    Time posted = asker.asked;
     if (value >= 0) {
-      const auto found = asker.ended.find(asker.handles[static_cast<std::size_t>(value)]);
+      const std::uint64_t handle = asker.handles[static_cast<std::size_t>(value)];
+      const auto found = asker.ended.find(handle);
       if (found != asker.ended.end()) began = std::clamp(found->second, asker.asked, now);
+      posted = std::clamp(posted_at(asker, handle), asker.asked, began);
     }
-    asker.times.waiting += began - asker.asked;
+    asker.times.compute += posted - asker.asked;  // Of a device that had not come to it yet.
+    asker.times.waiting += began - posted;
     asker.times.communication += now - began;
     if (engine::Observer* observer = setup_.engine.observer(); observer != nullptr && blocked > Duration{}) {
       observer->span(observer->track("ranks", rank_name(rank)), awaited_name(asker, value), asker.asked, now,
@@ -387,7 +395,9 @@ void LiveService::on_ended(std::uint32_t rank, Ending ending) {
   if (setup_.capture != nullptr) capture_end(rank, ending);
   orrery_op& op = setup_.arena.get<orrery_op>(ending.operation);
   if (owner.waits == Waits::kOver) return;
+  op.ended_ps = count_ps(setup_.engine.now());
   owner.open.erase(op.handle);
+  if (op.on_device != 0) next_in_line(rank, op);
   const bool is_barrier = op.kind == ORRERY_BARRIER && groups_.at(op.group)->size() == setup_.world;
   if (is_barrier && ++owner.barriers == setup_.warmup_barriers) owner.ends_warmup = true;
   if (setup_.record) {

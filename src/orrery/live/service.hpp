@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "orrery/engine/process_host.hpp"
@@ -38,8 +39,8 @@ class LiveService final : public Pinned,
     /// Operations end with an error after their timeout, as long as something else goes on. When nothing does, a wait
     /// is without end: a mistake of the program, reported as one at once; unless ranks may fail, which is this.
     bool is_faulty = false;
-    std::uint64_t warmup_barriers =
     bool is_device_time = false;  ///< What ranks charge is their device's time already, without compute_scale.
+    std::uint64_t warmup_barriers =
         0;  ///< A rank's warm-up is over after so many barriers of the default group.
     std::function<void()> on_first_exit{};  ///< Told when the first rank is through; all are still there.
     std::function<void(std::uint32_t rank)> on_crash{};
@@ -78,6 +79,7 @@ class LiveService final : public Pinned,
     Time deadline = kTimeMax;            // When one of its open operations may time out next.
     Time polls_since = kTimeMax;         // It has done nothing but poll in vain since then.
     std::int64_t store_request = 0;
+    std::unordered_set<std::uint64_t> ahead;        // Operations that its device has not come to yet.
     std::map<std::uint64_t, std::int64_t> open;     // Posted, not ended: handle to offset.
     std::unordered_map<std::uint64_t, Time> ended;  // Not told of yet: handle to when it began.
     std::vector<Ending> endings;                    // Of those.
@@ -98,6 +100,10 @@ class LiveService final : public Pinned,
   void on_ended(std::uint32_t rank, Ending ending) override;
 
   void post(std::uint32_t rank, std::int64_t offset);
+  /// Collectives of a device follow each other within a group, as each group has one queue for them. True: it waits
+  /// for an earlier one of this rank, and is posted when that ends.
+  bool stands_in_line(std::uint32_t rank, std::int64_t offset);
+  void next_in_line(std::uint32_t rank, const orrery_op& op);
   void new_group(orrery_op& op);
   void end_warmup(std::uint32_t rank);
   Group& group_of(std::uint32_t rank, const orrery_op& op);
@@ -110,6 +116,8 @@ class LiveService final : public Pinned,
   void answer(std::uint32_t rank, std::int64_t value);
   void capture_answer(std::uint32_t rank, std::int64_t value);
   void capture_end(std::uint32_t rank, const Ending& ending);
+  /// When an operation was posted that has just ended; the beginning when the program knew of its end before.
+  [[nodiscard]] Time posted_at(const Rank& rank, std::uint64_t handle) const;
   /// For the timeline: what it waited in.
   [[nodiscard]] std::string awaited_name(const Rank& rank, std::int64_t index) const;
   void time_out_operation(std::uint32_t rank, std::int64_t offset);
@@ -132,6 +140,8 @@ class LiveService final : public Pinned,
   std::unordered_map<std::uint64_t, std::uint32_t> group_members_;  // Posts of NEW_GROUP seen, for freeing.
   std::unordered_map<std::uint64_t, Post> posts_;                   // By event number.
   std::uint64_t next_post_ = 0;
+  /// Collectives of a device, by group and rank: the first is under way, the others wait for it.
+  std::map<std::pair<std::uint64_t, std::uint32_t>, std::deque<std::int64_t>> lines_;
   bool has_exited_ = false;  // Any rank.
 };
 

@@ -242,6 +242,7 @@ void Executor::begin(Rank rank, Slot slot) {
   LoadedOp& op = state.program.op(slot);
   const Time now = setup_.engine.now();
   op.begin = now;
+  if (setup_.recorder != nullptr) setup_.recorder->on_begin(rank, op.id);
   if (is_communication(op)) {
     const Communication& what = communications_[op.detail];
     state.clock.begin(Activity::kWaiting, now);

@@ -46,6 +46,11 @@ struct OpRecord {
 
 class OpRecorder {
  public:
+  /// It begins, or is posted: within a rank in the order in which collectives and messages are matched.
+  virtual void on_begin(Rank rank, std::uint64_t id) {
+    static_cast<void>(rank);
+    static_cast<void>(id);
+  }
   virtual void on_op(const OpRecord& record) = 0;
 
  protected:

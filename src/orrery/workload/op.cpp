@@ -43,10 +43,16 @@ void Op::clear() {
 }
 
 Workload stored_workload(std::string name, std::vector<std::vector<Op>> ops, Groups groups) {
-  auto shared = std::make_shared<const std::vector<std::vector<Op>>>(std::move(ops));
-  const auto ranks = static_cast<Rank>(shared->size());
-  return {.name = std::move(name), .ranks = ranks, .groups = std::move(groups), .open = [shared](Rank rank) {
-            return std::make_unique<StoredSource>(shared, rank);
+  return shared_workload(std::move(name),
+                         std::make_shared<const std::vector<std::vector<Op>>>(std::move(ops)),
+                         std::move(groups));
+}
+
+Workload shared_workload(std::string name, std::shared_ptr<const std::vector<std::vector<Op>>> ops,
+                         Groups groups) {
+  const auto ranks = static_cast<Rank>(ops->size());
+  return {.name = std::move(name), .ranks = ranks, .groups = std::move(groups), .open = [ops](Rank rank) {
+            return std::make_unique<StoredSource>(ops, rank);
           }};
 }
 

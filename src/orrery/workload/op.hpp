@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,15 @@ enum class OpKind : std::uint8_t {
   kReceive,
   kLoad,  ///< From remote memory.
   kStore,
+};
+
+/// Of computing that follows a wait: how much of it needs nothing that the wait brought.
+struct Independent {
+  Duration time{};       ///< Recorded; could have been done before the wait.
+  Duration again{};      ///< Recorded; what doing it before would add, since only a part can be had by then.
+  std::string what{};    ///< For people: "linear at model.py:62 (12 calls)".
+  std::uint64_t of = 0;  ///< Id of the communication that was waited for, of the same rank.
+  bool operator==(const Independent&) const = default;
 };
 
 /// One operation of one rank. Which fields mean something depends on `kind`.
@@ -55,6 +65,7 @@ struct Op {
   Bytes element{1};            ///< Of a collective: its buffer is cut between elements of this size.
   bool is_floating = true;     ///< Of a collective: what its elements are.
   bool is_detached = false;    ///< The rank's end does not wait for it.
+  std::optional<Independent> independent{};  ///< Of computing, where whoever wrote the trace looked for it.
 
   /// Fit for the next use, with the memory kept.
   void clear();
@@ -84,6 +95,10 @@ struct Workload {
 
 /// A workload held in memory: `ops[rank]`.
 [[nodiscard]] Workload stored_workload(std::string name, std::vector<std::vector<Op>> ops,
+                                       Groups groups = {});
+/// Likewise, of operations that others look at too.
+[[nodiscard]] Workload shared_workload(std::string name,
+                                       std::shared_ptr<const std::vector<std::vector<Op>>> ops,
                                        Groups groups = {});
 
 }  // namespace orrery::workload

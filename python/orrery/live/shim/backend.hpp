@@ -6,6 +6,8 @@
 #include <mutex>
 #include <string>
 
+#include "dataflow.hpp"
+#include "own_bytes.hpp"
 #include "torch.hpp"
 #include "work.hpp"
 

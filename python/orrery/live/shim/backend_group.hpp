@@ -75,11 +75,20 @@ inline WorkPointer Backend::post(const Call& call, const Sizes& sizes, const Ten
   op->peer = static_cast<std::int32_t>(call.peer);
   op->tag = call.tag;
   op->timeout_ps = to_picoseconds(call.timeout == c10d::kUnsetTimeout ? options_->timeout : call.timeout);
+  op->on_device = sample != nullptr && is_simulated(*sample) ? 1 : 0;
   op->is_async = (is_message ? place.is_async : call.is_async) ? 1 : 0;
   std::strncpy(op->name, call.name, sizeof op->name - 1);
   std::strncpy(op->where, place.line.c_str(), sizeof op->where - 1);
   const Work::Event event = event_of(call, payload, outputs);
   auto work = c10::make_intrusive<Work>(rank_, call.type, event, op, std::move(outputs), std::move(take));
+  if (Dataflow::is_on()) {
+    Dataflow::instance().close();
+    // Outputs of several inputs in one call do not lie in the order of members.
+    const bool is_in_order = payload.size() == 1 || call.kind != ORRERY_ALL_GATHER;
+    if (is_in_order) {
+      work->set_own(own_bytes(call.kind, rank_, size_, call.peer, sizes, bytes_of(work->outputs())));
+    }
+  }
   if (orrery_post(op) != 0) throw_errno(call.name);
   Pending::instance().add(work);
   const std::lock_guard lock{batch_mutex_};

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "orrery_rank.h"
 #include "torch.hpp"
 
 namespace orrery::live::shim {
@@ -18,9 +19,12 @@ inline std::int64_t bytes_of(const Tensors& tensors) {
                          [](std::int64_t sum, const at::Tensor& tensor) { return sum + bytes_of(tensor); });
 }
 
+/// Tensors of a simulated device lie in this host's memory.
+inline bool is_simulated(const at::Tensor& tensor) { return tensor.is_cuda() && orrery_has_queues() != 0; }
+
 /// Whether its memory is its flat form.
 inline bool is_flat(const at::Tensor& tensor) {
-  return tensor.is_cpu() && tensor.is_contiguous() && !tensor.is_conj() && !tensor.is_neg();
+  return (tensor.is_cpu() || is_simulated(tensor)) && tensor.is_contiguous() && !tensor.is_conj() && !tensor.is_neg();
 }
 
 /// Flat memory of somebody else, seen as a tensor like `tensor`.
@@ -36,7 +40,7 @@ inline void copy_in(void* flat, const at::Tensor& tensor) {
     return;
   }
   const at::AutoDispatchBelowADInplaceOrView guard;
-  view_as(tensor, flat).copy_(tensor);
+  view_as(tensor, flat).copy_(tensor, /*non_blocking=*/true);
 }
 
 inline void copy_out(const at::Tensor& tensor, const void* flat) {
@@ -46,7 +50,7 @@ inline void copy_out(const at::Tensor& tensor, const void* flat) {
     return;
   }
   const at::AutoDispatchBelowADInplaceOrView guard;
-  tensor.copy_(view_as(tensor, const_cast<void*>(flat)));
+  tensor.copy_(view_as(tensor, const_cast<void*>(flat)), /*non_blocking=*/true);
 }
 
 /// A message shorter than the tensor fills its beginning, as gloo has it.

@@ -46,6 +46,9 @@ void define(py::module_& module) {
 
   module.def("create_backend", &create_backend, py::call_guard<py::gil_scoped_release>());
   module.def("observe", &Observer::start);
+  module.def("follow_data", &Dataflow::turn_on);
+  module.def("write_dataflow",
+             [](const std::string& path) { write_dataflow(Dataflow::instance().windows(), path); });
   module.def("set_foreign", &Where::set_foreign);
   orrery_progress_hook = &Pending::progress;
 }

@@ -6,6 +6,8 @@
 #include <thread>
 
 #include "cost_observer.hpp"
+#include "dataflow_observer.hpp"
+#include "operator_key.hpp"
 #include "rank.hpp"
 
 namespace orrery::live::shim {
@@ -19,6 +21,7 @@ class Observer {
     is_on_ = true;
     if (wanted == ORRERY_WANTS_SHAPES) return CostObserver::start(false);
     is_observed_ = true;
+    if (Dataflow::is_on()) DataflowObserver::start();
     at::addGlobalCallback(
         at::RecordFunctionCallback{begin, end}.needsInputs(true).scopes({at::RecordScope::FUNCTION}));
   }
@@ -28,7 +31,7 @@ class Observer {
     if (is_observed_ && depth_++ == 0 && !Pause::is_on()) {
       const std::string_view name{function.name()};
       is_told_ = !name.starts_with("c10d::") && !name.starts_with("_c10d_functional::");
-      if (is_told_) orrery_operator_begin(key_of(function));
+      if (is_told_) orrery_operator_begin(operator_key(function));
     }
     return nullptr;
   }
@@ -37,47 +40,6 @@ class Observer {
     if (!is_observed_ || depth_ == 0 || --depth_ > 0 || !is_told_) return;
     is_told_ = false;
     orrery_operator_end();
-  }
-
-  /// FNV-1a over the operator's name and its inputs' types, shapes and whether they are contiguous.
-  class Hash {
-   public:
-    void add(std::string_view text) {
-      for (const char letter : text) add_byte(static_cast<unsigned char>(letter));
-      add_byte(0);
-    }
-    void add(std::int64_t number) {
-      value_ = (value_ ^ static_cast<std::uint64_t>(number)) * kPrime;
-      value_ ^= value_ >> 32;
-    }
-    void add(const at::Tensor& tensor) {
-      if (!tensor.defined()) return add(std::int64_t{-1});
-      add(static_cast<std::int64_t>(tensor.scalar_type()));
-      if (tensor.layout() != at::kStrided) return add(static_cast<std::int64_t>(tensor.layout()));
-      for (const std::int64_t size : tensor.sizes()) add(size);
-      add(std::int64_t{tensor.is_contiguous() ? -2 : -3});
-    }
-    std::uint64_t value() const { return value_; }
-
-   private:
-    static constexpr std::uint64_t kPrime = 0x100000001b3;
-    void add_byte(unsigned char byte) { value_ = (value_ ^ byte) * kPrime; }
-    std::uint64_t value_ = 0xcbf29ce484222325;
-  };
-
-  static std::uint64_t key_of(const at::RecordFunction& function) {
-    Hash hash;
-    hash.add(std::string_view{function.name()});
-    for (const c10::IValue& input : function.inputs()) {
-      if (input.isTensor()) {
-        hash.add(input.toTensor());
-      } else if (input.isTensorList()) {
-        for (const at::Tensor& tensor : input.toTensorVector()) hash.add(tensor);
-      } else {
-        hash.add(std::int64_t{-4});
-      }
-    }
-    return hash.value();
   }
 
   static inline bool is_on_ = false;

@@ -46,6 +46,8 @@ inline WorkPointer Backend::recvAnysource(Tensors& tensors, int tag) { return re
 /// on it. A barrier that is not waited for cannot wait itself.
 inline WorkPointer Backend::barrier(const c10d::BarrierOptions& options) {
   if (!options.asyncOp) Pending::instance().wait_for_group(group_);
+  // The host waits for its device first, as it would for a barrier that runs on the device.
+  if (orrery_has_queues() != 0) orrery_queue_reach(orrery_queue_end(ORRERY_QUEUE_PRESENT));
   return post({.kind = ORRERY_BARRIER,
                .name = "barrier",
                .type = c10d::OpType::BARRIER,

@@ -16,6 +16,8 @@
 #include <mutex>
 #include <optional>
 
+#include "dataflow.hpp"
+#include "own_bytes.hpp"
 #include "rank.hpp"
 
 namespace orrery::live::shim {
@@ -35,7 +37,9 @@ class Work final : public c10d::Work {
       : c10d::Work{rank, type, event.title.empty() ? nullptr : event.title.c_str(), event.inputs},
         op_{op},
         handle_{op->handle},
+        is_device_{op->on_device != 0},
         sequence_{op->sequence},
+        type_{type},
         outputs_{std::move(outputs)},
         take_{std::move(take)} {}
 
@@ -57,6 +61,16 @@ class Work final : public c10d::Work {
   /// Virtual milliseconds from post to end.
   float getDuration() const override { return static_cast<float>(static_cast<double>(duration_ps_) * 1e-9); }
 
+  const Tensors& outputs() const { return outputs_; }
+  void set_own(const OwnBytes& own) { own_ = own; }
+  /// The program builds on the results from now on.
+  void tell_awaited() {
+    orrery_awaited(handle_);
+    const bool brings_data = type_ != c10d::OpType::SEND && type_ != c10d::OpType::BARRIER;
+    if (!Dataflow::is_on() || was_awaited_.exchange(true) || exception() || !brings_data) return;
+    Dataflow::instance().arrive(handle_, outputs_, own_.begin, own_.end);
+  }
+
   /// While operations are being coalesced, waiting is left to the work of them all.
   void set_deferred(bool is_deferred) { is_deferred_ = is_deferred; }
 
@@ -74,6 +88,7 @@ class Work final : public c10d::Work {
     }
     source_ = op_->source;
     duration_ps_ = op_->done_ps - op_->posted_ps;
+    ended_ps_ = op_->ended_ps;
     orrery_op_release(op_);
     end(error);
   }
@@ -93,10 +108,15 @@ class Work final : public c10d::Work {
 
   orrery_op* op_;  ///< Until landed; only touched by the thread whose turn it is.
   std::uint64_t handle_;
+  bool is_device_;  ///< Whoever waits for it is a queue of the device, not the host.
+  std::int64_t ended_ps_ = 0;
   std::uint64_t sequence_;
+  c10d::OpType type_;
   Tensors outputs_;
+  OwnBytes own_;  ///< Of the outputs.
   Take take_;
   std::atomic<bool> landed_{false};
+  std::atomic<bool> was_awaited_{false};
   std::atomic<bool> is_deferred_{false};
   int source_ = -1;
   std::int64_t duration_ps_ = 0;
@@ -134,7 +154,7 @@ class Pending {
       });
     }
     without_gil([&] {
-      if (work.landed_) orrery_awaited(work.handle_);
+      if (work.landed_) build_on(work);
       complete_futures();
     });
     return in_time || work.landed_;
@@ -250,6 +270,12 @@ class Pending {
     if (work->future_) to_complete_.push_back(std::move(work));
   }
 
+  /// What the program issues from now on comes after it.
+  static void build_on(Work& work) {
+    work.tell_awaited();
+    if (work.is_device_) orrery_queue_await(ORRERY_QUEUE_PRESENT, work.ended_ps_);
+  }
+
   static void check_joined() {
     TORCH_CHECK_WITH(DistBackendError, orrery_rank_is_joined() != 0,
                      "this process is no rank of the simulation");
@@ -282,7 +308,7 @@ class Pending {
         work = std::move(to_complete_.front());
         to_complete_.pop_front();
       }
-      orrery_awaited(work->handle_);
+      build_on(*work);
       work->complete_future();
       has_completed = true;
     }
@@ -296,7 +322,7 @@ class Pending {
 
 inline bool Work::isCompleted() {
   if (!landed_) Pending::instance().poll(*this);
-  return landed_;
+  return landed_ && (!is_device_ || orrery_now() >= ended_ps_);
 }
 
 inline bool Work::wait(Milliseconds timeout) {

@@ -13,10 +13,11 @@ def begin() -> None:
     package = importlib.machinery.ModuleSpec("orrery_live", None, is_package=True)
     package.submodule_search_locations = [folder]
     sys.modules["orrery_live"] = importlib.util.module_from_spec(package)
-    from orrery_live import patch
+    from orrery_live import cuda_map, patch
 
     if not patch.is_live():
         return
+    cuda_map.load()
     patch.install()
 
 

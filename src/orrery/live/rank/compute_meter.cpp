@@ -40,6 +40,9 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
 /// Of the loop that shows how fast the host is.
 constexpr std::uint64_t kReferenceKey = 0x7265666572656e63;
 
+/// Stands in a ledger before the entry whose device part it is; no kind of point.
+constexpr std::uint64_t kDeviceEntry = 64;
+
 /// Sets operators apart from the glue between two of them.
 constexpr std::uint64_t kOperatorKey = 0x6f70657261746f72;
 
@@ -66,6 +69,13 @@ ComputeMeter::ComputeMeter(MeterOptions options)
 bool ComputeMeter::wants_operators() const {
   return options_.mode == MeterMode::kMeasured || options_.mode == MeterMode::kFixedOperator ||
          options_.mode == MeterMode::kModel;
+}
+
+std::int64_t ComputeMeter::operator_ps(std::uint64_t key) {
+  if (options_.mode == MeterMode::kFixedOperator) return options_.fixed_ps;
+  if (!is_measured()) return 0;
+  const LowEnd& known = known_.find(mix(mix(kOperatorKey, key), 0));
+  return known.count() > 0 ? known.value() * kPsPerNs : 0;
 }
 
 void ComputeMeter::begin() { begin_at(needs_reading() ? read() : Readings{}); }
@@ -102,18 +112,23 @@ void ComputeMeter::begin_at(const Readings& now) {
   segment_->begin = now;
   segment_->paused_at = now;
   segment_->operator_count = 0;
+  segment_->queue = {};
+  segment_->device_count = 0;
   segment_->parts.clear();
 }
 
-  segment_->queue = {};
 std::int64_t ComputeMeter::end_at(const Readings& now, std::uint64_t point) {
   std::int64_t charged = 0;
+  device_ps_ = 0;
   const auto found = segments_.find(&this_thread);
   if (found != segments_.end()) {
     Segment& segment = found->second;
     if (segment.is_open) charged = charge(segment, point, segment.pause_depth > 0 ? segment.paused_at : now);
     segment.is_open = false;
     segment.previous = point;
+  }
+  if (options_.is_recorded && device_ps_ > 0) {
+    record_.add({.point = kDeviceEntry, .picoseconds = device_ps_});
   }
   if (options_.is_recorded) record_.add({.point = point, .picoseconds = charged});
   return charged;
@@ -127,9 +142,12 @@ std::int64_t ComputeMeter::charge(Segment& segment, std::uint64_t point, const R
       // A program that watches the clock until it has moved must see it move.
       return point == options_.clock_point ? std::max(options_.fixed_ps, kPsPerNs) : options_.fixed_ps;
     case MeterMode::kFixedOperator:
+      device_ps_ = segment.device_count * options_.fixed_ps;
       return std::max(segment.operator_count * options_.fixed_ps, kPsPerNs);
     case MeterMode::kLedger:
       return recorded_ps(point);
+    case MeterMode::kModel:
+      return std::max(segment.queue.drain(), kPsPerNs);
   }
   speed_.sample(now.wall);
   const std::int64_t wall = now.wall - segment.begin.wall;
@@ -139,10 +157,21 @@ std::int64_t ComputeMeter::charge(Segment& segment, std::uint64_t point, const R
   // beginning and a line in a loop.
   const std::uint64_t glue = mix(mix(segment.previous, segment.running), point);
   LowEnd& known = known_.find(is_operator ? mix(mix(kOperatorKey, segment.running), glue) : glue);
-    case MeterMode::kModel:
-      return std::max(segment.queue.drain(), kPsPerNs);
-  segment.parts.push_back({.wall = wall, .known = &known, .is_operator = is_operator});
+  segment.parts.push_back({.wall = wall,
+                           .known = &known,
+                           .is_operator = is_operator,
+                           .is_device = is_operator && segment.is_device});
   return measured_ns(segment, std::max<std::int64_t>(now.cpu - segment.begin.cpu, 0)) * kPsPerNs;
+}
+
+/// With the device's part of it, which stands before it.
+std::optional<LedgerEntry> ComputeMeter::next_recorded() {
+  std::optional<LedgerEntry> entry = options_.ledger->next();
+  if (entry && entry->point == kDeviceEntry) {
+    ahead_device_ps_ = entry->picoseconds;
+    entry = options_.ledger->next();
+  }
+  return entry;
 }
 
 std::int64_t ComputeMeter::recorded_ps(std::uint64_t point) {
@@ -150,11 +179,15 @@ std::int64_t ComputeMeter::recorded_ps(std::uint64_t point) {
   // Libraries look at the clock now and then as threads happen to meet (Python, for its interpreter lock). Such a look
   // takes no time here, and what was charged at one that is missing belongs to what follows it: sums stay the same.
   std::int64_t before = 0;
-  for (;; before += std::exchange(ahead_, std::nullopt)->picoseconds) {
-    if (!ahead_) ahead_ = options_.ledger->next();
+  const auto take = [this] {
+    device_ps_ += std::exchange(ahead_device_ps_, 0);
+    return std::exchange(ahead_, std::nullopt)->picoseconds;
+  };
+  for (;; before += take()) {
+    if (!ahead_) ahead_ = next_recorded();
     if (ahead_ && ahead_->point == point) {
       extra_looks_ = 0;
-      return before + std::exchange(ahead_, std::nullopt)->picoseconds;
+      return before + take();
     }
     if (point == options_.clock_point && ++extra_looks_ <= kMostExtraLooks) return 0;
     if (point == options_.clock_point || !ahead_ || ahead_->point != options_.clock_point) break;
@@ -178,6 +211,7 @@ std::int64_t ComputeMeter::measured_ns(Segment& segment, std::int64_t cpu) {
     part.is_far = !is_noise(static_cast<double>(part.wall), *part.known, part.is_operator, slowness);
     (part.is_far ? far : charged) += part.is_far ? part.wall : part.known->value();
     if (!part.is_far) rest -= part.wall;
+    if (!part.is_far && part.is_device) device_ps_ += part.known->value() * kPsPerNs;
   }
   if (far == 0) return charged;
   // They share the rest: where the thread was preempted, it is less than what they took.
@@ -186,7 +220,9 @@ std::int64_t ComputeMeter::measured_ns(Segment& segment, std::int64_t cpu) {
     if (!part.is_far) continue;
     const double value = static_cast<double>(part.wall) * share;
     const bool is_known = is_noise(value, *part.known, part.is_operator, slowness);
-    charged += is_known ? part.known->value() : std::llround(value / slowness);
+    const std::int64_t cost = is_known ? part.known->value() : std::llround(value / slowness);
+    charged += cost;
+    if (part.is_device) device_ps_ += cost * kPsPerNs;
   }
   return charged;
 }
@@ -195,6 +231,7 @@ void ComputeMeter::operator_begin(std::uint64_t key) {
   Segment* const segment = own_segment();
   if (segment == nullptr || segment->operator_depth++ > 0) return;
   segment->running = key;
+  segment->is_device = false;
   if (!is_measured() || !segment->is_counting()) return;
   const std::int64_t now = options_.clock.wall();
   segment->parts.push_back(
@@ -208,15 +245,50 @@ void ComputeMeter::operator_end() {
   if (segment == nullptr || segment->operator_depth == 0 || --segment->operator_depth > 0) return;
   if (!segment->is_counting()) return;
   ++segment->operator_count;
+  segment->device_count += segment->is_device ? 1 : 0;
   if (!is_measured()) return;
   const std::int64_t now = options_.clock.wall();
   // After a point inside the operator `previous` is that point, and this is the piece that follows it.
   const std::uint64_t piece = segment->previous == segment->running ? 0 : segment->previous;
   const std::uint64_t key = mix(mix(kOperatorKey, segment->running), piece);
-  segment->parts.push_back(
-      {.wall = now - segment->begin.wall, .known = &known_.find(key), .is_operator = true});
+  segment->parts.push_back({.wall = now - segment->begin.wall,
+                            .known = &known_.find(key),
+                            .is_operator = true,
+                            .is_device = segment->is_device});
   segment->begin.wall = now;
   segment->previous = segment->running;
+}
+
+void ComputeMeter::operator_on_device() {
+  Segment* const segment = own_segment();
+  if (segment != nullptr && (segment->operator_depth > 0 || queues_ != nullptr)) segment->is_device = true;
+}
+
+device::CostSource ComputeMeter::operator_ran(const device::Operator& op) {
+  Segment* const segment = own_segment();
+  if (segment == nullptr || !segment->is_counting()) return device::CostSource::kFree;
+  const device::Cost cost = options_.model->cost(op);
+  ++segment->operator_count;
+  if (queues_ != nullptr) {
+    launch(cost, std::exchange(segment->is_device, false));
+  } else {
+    segment->queue.add(cost, options_.model->rates().is_asynchronous);
+  }
+  return cost.source;
+}
+
+void ComputeMeter::set_queues(QueueClock* queues, std::function<double()> scale) {
+  queues_ = queues;
+  scale_ = std::move(scale);
+}
+
+void ComputeMeter::launch(const device::Cost& cost, bool is_device) {
+  const double scale = scale_();
+  const auto scaled = [&](std::int64_t picoseconds) {
+    return scale == 1.0 ? picoseconds : std::llround(static_cast<double>(picoseconds) * scale);
+  };
+  queues_->launch(scaled(cost.host_ps), is_device ? scaled(cost.device_ps) : 0);
+  if (is_device && (cost.waits || !options_.model->rates().is_asynchronous)) queues_->reach(queues_->ready());
 }
 
 void ComputeMeter::pause() {
@@ -234,12 +306,3 @@ void ComputeMeter::resume() {
 }
 
 }  // namespace orrery::live
-device::CostSource ComputeMeter::operator_ran(const device::Operator& op) {
-  Segment* const segment = own_segment();
-  if (segment == nullptr || !segment->is_counting()) return device::CostSource::kFree;
-  const device::Cost cost = options_.model->cost(op);
-  ++segment->operator_count;
-  segment->queue.add(cost, options_.model->rates().is_asynchronous);
-  return cost.source;
-}
-

@@ -25,6 +25,7 @@
 #include "orrery/live/rank/host_speed.hpp"
 #include "orrery/live/rank/key_statistics.hpp"
 #include "orrery/live/rank/ledger_file.hpp"
+#include "orrery/live/rank/queue_clock.hpp"
 
 namespace orrery::live {
 
@@ -83,10 +84,18 @@ class ComputeMeter {
   void operator_begin(std::uint64_t key);
   void operator_end();
   [[nodiscard]] bool wants_operators() const;
+  /// What an operator costs, as far as is known; 0 when nothing is.
+  [[nodiscard]] std::int64_t operator_ps(std::uint64_t key);
   /// kModel: an operator has run; how its cost came about.
   device::CostSource operator_ran(const device::Operator& op);
   /// Null in other modes.
   [[nodiscard]] const device::CostModel* model() const { return options_.model; }
+  /// The operator that runs now is work of a device with queues of its own.
+  void operator_on_device();
+  /// kModel: operators go on `queues` as they are launched; `scale` is asked for how slow the device is just now.
+  void set_queues(QueueClock* queues, std::function<double()> scale);
+  /// Of what end() or split() gave last, the part of such operators.
+  [[nodiscard]] std::int64_t device_ps() const { return device_ps_; }
   [[nodiscard]] bool is_measured() const { return options_.mode == MeterMode::kMeasured; }
 
   /// What happens in between is not charged. They nest.
@@ -105,6 +114,7 @@ class ComputeMeter {
     std::int64_t wall = 0;
     LowEnd* known = nullptr;
     bool is_operator = false;
+    bool is_device = false;
     bool is_far = false;
   };
   /// What one thread has under way. Another thread may be the rank's for a while.
@@ -115,12 +125,14 @@ class ComputeMeter {
     std::uint64_t running = 0;   ///< The outermost operator.
     int operator_depth = 0;
     std::int64_t operator_count = 0;
+    std::int64_t device_count = 0;  ///< Of those, the device's.
+    bool is_device = false;         ///< The running one is.
+    DeviceQueue queue;              ///< kModel.
     int pause_depth = 0;
     Readings paused_at;
     std::vector<Part> parts;
 
     /// Whether what happens now belongs to it.
-    DeviceQueue queue;              ///< kModel.
     [[nodiscard]] bool is_counting() const { return is_open && pause_depth == 0; }
   };
 
@@ -134,11 +146,17 @@ class ComputeMeter {
   std::int64_t charge(Segment& segment, std::uint64_t point, const Readings& now);
   std::int64_t measured_ns(Segment& segment, std::int64_t cpu);
   std::int64_t recorded_ps(std::uint64_t point);
+  void launch(const device::Cost& cost, bool is_device);
+  [[nodiscard]] std::optional<LedgerEntry> next_recorded();
 
   MeterOptions options_;
   LedgerWriter record_;
+  std::int64_t device_ps_ = 0;
+  QueueClock* queues_ = nullptr;
+  std::function<double()> scale_;
   bool is_mismatched_ = false;
   std::optional<LedgerEntry> ahead_;  ///< Read from the ledger, not yet reached.
+  std::int64_t ahead_device_ps_ = 0;  ///< Its device part.
   int extra_looks_ = 0;               ///< At the clock, in a row, that the ledger does not have.
 
   std::atomic<const void*> thread_ = nullptr;  ///< Who has the meter.

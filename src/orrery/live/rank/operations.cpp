@@ -121,8 +121,12 @@ int orrery_wait_any(orrery_op* const* ops, size_t count, int64_t timeout_ps) {
     WaitSet& set = self.wait_set(count);
     set.timeout_ps = timeout_ps;
     set.count = static_cast<std::uint32_t>(count);
-    for (std::size_t i = 0; i < count; ++i) set.handles[i] = ops[i]->handle;
-    const std::int64_t answer = self.request(Request::kWait, self.arena().offset_of(&set));
+    bool is_device = true;
+    for (std::size_t i = 0; i < count; ++i) {
+      set.handles[i] = ops[i]->handle;
+      is_device = is_device && ops[i]->on_device != 0;
+    }
+    const std::int64_t answer = self.request(Request::kWait, self.arena().offset_of(&set), is_device);
     self.resume_computing();
     if (answer == kTimedOut) return refuse(ETIMEDOUT, "timed out");
     return static_cast<int>(answer);

@@ -48,6 +48,8 @@ enum { ORRERY_WANTS_NONE = 0, ORRERY_WANTS_KEYS = 1, ORRERY_WANTS_SHAPES = 2 };
 int orrery_wants_operators(void);
 /* Whether computing costs what it takes here: then anything that costs the same each time may be told as an operator. */
 int orrery_is_measured(void);
+/* What an operator with this key costs, as far as is known now; 0 when nothing is. */
+int64_t orrery_operator_ps(uint64_t key);
 
 /* A tensor that an operator takes or gives. */
 typedef struct {
@@ -75,6 +77,25 @@ typedef struct {
 void orrery_operator_ran(const orrery_operator* op);
 /* Whether the device has a kernel for an operator that torch may put together from others. */
 int orrery_is_kernel(const char* name);
+
+/* ---- queues of a device ------------------------------------------------------------------------------------------ */
+
+/* For programs whose device computes beside the host (CUDA's streams). Operators that say so are charged to the present
+ * queue, see queue_clock.hpp. Nothing of it happens before orrery_queues_begin(). */
+void orrery_queues_begin(void);
+int orrery_has_queues(void);
+/* What the program issues from now on goes on this queue; 0 is the first one's. */
+void orrery_queue_select(uint64_t queue);
+/* The operator that runs now is work of the device. */
+void orrery_queue_work(void);
+#define ORRERY_QUEUE_PRESENT UINT64_MAX
+#define ORRERY_QUEUE_ALL (UINT64_MAX - 1)
+/* When everything that is on the queue now will have ended. */
+int64_t orrery_queue_end(uint64_t queue);
+/* The queue does nothing that is issued from now on before this time. */
+void orrery_queue_await(uint64_t queue, int64_t until);
+/* The host waits until this time. */
+void orrery_queue_reach(int64_t until);
 
 /* The program's warm-up is over: what was before does not count. Later calls do nothing. */
 int orrery_mark(void);
@@ -123,13 +144,15 @@ typedef struct orrery_op {
   int64_t timeout_ps;    /* Of the group, or of this call. */
   uint32_t size_count;
   uint32_t is_async;     /* The caller did not ask to wait at once. */
+  uint32_t on_device;    /* It begins when the present queue has come to it; whoever waits for it is a queue. */
   int64_t payload_bytes;
   char name[32];         /* As the user called it: "all_gather_into_tensor". */
   char where[160];       /* "train.py:31", the line of the program; "" when not known. */
   /* Written by the library and the coordinator: */
   int64_t next;          /* Post after this one. */
   int64_t posted_ps;
-  int64_t done_ps;
+  int64_t done_ps;       /* When this process was told of its end. */
+  int64_t ended_ps;      /* When it ended. */
   int64_t table;         /* Collectives, once done: the results' table. */
   int64_t match;         /* Receive, once done: the sender's operation. */
   int32_t source;        /* Receive, once done: the sender's group rank. */

@@ -163,7 +163,7 @@ int orrery_sleep(int64_t picoseconds) {
     Session& self = *session();
     const std::scoped_lock lock{self.mutex()};
     self.pass(Point::kSleep);
-    self.request(Request::kSleep, picoseconds > 0 ? picoseconds : 0);
+    self.sleep(picoseconds > 0 ? picoseconds : 0);
     self.resume_computing();
     return 0;
   });
@@ -186,5 +186,8 @@ int orrery_wants_operators(void) {
   return session()->meter().model() == nullptr ? ORRERY_WANTS_KEYS : ORRERY_WANTS_SHAPES;
 }
 int orrery_is_measured(void) { return session() != nullptr && session()->meter().is_measured() ? 1 : 0; }
+int64_t orrery_operator_ps(uint64_t key) {
+  return session() == nullptr ? 0 : session()->meter().operator_ps(key);
+}
 
 int (*orrery_progress_hook)(void) = nullptr;

@@ -79,6 +79,8 @@ const char* point_name(std::uint64_t point) {
       return "a request to the store";
     case Point::kLeave:
       return "the end";
+    case Point::kQueue:
+      return "something about the device's queues";
   }
   return "something unknown";
 }
@@ -108,9 +110,46 @@ void Session::start() {
 }
 
 void Session::publish() {
-  const std::int64_t clock = count_ps(port_.clock());
-  page_.clock_ps.store(clock, std::memory_order_relaxed);
-  interpose_publish(clock);
+  const std::int64_t now = clock();
+  page_.clock_ps.store(now, std::memory_order_relaxed);
+  interpose_publish(now);
+}
+
+std::int64_t Session::clock() const { return queues_ ? queues_->host() : count_ps(port_.clock()); }
+
+void Session::begin_queues() {
+  if (queues_) return;
+  queues_ = std::make_unique<QueueClock>();
+  queues_->reach(count_ps(port_.clock()));
+  if (meter_.model() == nullptr) return;
+  meter_.set_queues(queues_.get(), [this] {
+    return std::bit_cast<double>(page_.compute_scale_bits.load(std::memory_order_relaxed));
+  });
+}
+
+void Session::follow_host() {
+  const std::int64_t behind = queues_->host() - count_ps(port_.clock());
+  if (behind > 0) port_.advance(Duration{behind});
+}
+
+void Session::reach(std::int64_t until) {
+  pass(Point::kQueue, true);
+  queues_->reach(until);
+  follow_host();
+  publish();
+}
+
+void Session::sleep(std::int64_t picoseconds) {
+  if (!queues_) {
+    request(Request::kSleep, picoseconds);
+    return;
+  }
+  // The simulation may have told us of later times already.
+  const std::int64_t until = queues_->host() + picoseconds;
+  const std::int64_t left = until - count_ps(port_.clock());
+  if (left > 0) request(Request::kSleep, left);
+  queues_->reach(until);
+  publish();
 }
 
 void Session::adopt_thread() { interpose_claim(); }
@@ -126,6 +165,11 @@ MeterOptions Session::meter_options(const JoinReply& reply, pid_t coordinator) {
     ledger_text_ = read_all(Descriptor{coordinator, reply.ledger_in}.value());
     ledger_ = std::make_unique<LedgerReader>(ledger_text_);
     options.ledger = ledger_.get();
+  }
+  if (reply.device >= 0) {
+    model_ = std::make_unique<device::CostModel>(
+        device::CostModel::from_image(read_all(Descriptor{coordinator, reply.device}.value())));
+    options.model = model_.get();
   }
   options.is_recorded = reply.ledger_out >= 0;
   if (reply.table >= 0) options.table = map_table(Descriptor{coordinator, reply.table}.value());
@@ -157,24 +201,31 @@ std::int64_t Session::pass(Point point, bool is_short) {
   const std::int64_t host = is_short ? meter_.split(kind) : meter_.end(kind);
   const double scale = std::bit_cast<double>(page_.compute_scale_bits.load(std::memory_order_relaxed));
   const std::int64_t charged = scaled(host, scale);
-  port_.advance(Duration{charged});
+  if (queues_) {
+    const std::int64_t device = std::min(charged, scaled(meter_.device_ps(), scale));
+    queues_->charge(charged - device, device);
+    if (point == Point::kLeave) queues_->reach(queues_->end_of_all());
+    follow_host();
+  } else {
+    port_.advance(Duration{charged});
+  }
   ++segments_;
   page_.compute_ps.store(page_.compute_ps.load(std::memory_order_relaxed) + charged,
                          std::memory_order_relaxed);
   if (ledger_out_ >= 0 && meter_.record().pending_bytes() > kLedgerBuffer) write_ledger(false);
-  if (reply.device >= 0) {
-    model_ = std::make_unique<device::CostModel>(
-        device::CostModel::from_image(read_all(Descriptor{coordinator, reply.device}.value())));
-    options.model = model_.get();
-  }
   stamp_posts();
   publish();
-  return count_ps(port_.clock());
+  return clock();
 }
 
 void Session::stamp_posts() {
-  for (orrery_op* const op : unstamped_) op->posted_ps = count_ps(port_.clock());
+  for (orrery_op* const op : unstamped_) op->posted_ps = stamp(*op);
   unstamped_.clear();
+}
+
+std::int64_t Session::stamp(const orrery_op& op) const {
+  const std::int64_t now = count_ps(port_.clock());
+  return queues_ && op.on_device != 0 ? std::max(now, queues_->ready()) : now;
 }
 
 void Session::write_ledger(bool is_last) {
@@ -201,13 +252,20 @@ std::int64_t Session::last_clock() const { return page_.clock_ps.load(std::memor
 
 void Session::resume_computing() { meter_.begin(); }
 
-std::int64_t Session::request(Request request, std::int64_t argument) {
+std::int64_t Session::request(Request request, std::int64_t argument, bool is_device) {
   engine::Call call;
   call.operation = static_cast<std::uint32_t>(request);
   call.arguments = {oldest_post_, static_cast<std::int64_t>(segments_), argument};
   oldest_post_ = 0;
   newest_post_ = nullptr;
+  const std::int64_t asked = count_ps(port_.clock());
   const std::int64_t answer = port_.call(call, request == Request::kExit || request == Request::kAbort);
+  if (queues_ && request == Request::kTest) {
+    // A poll takes as long as it takes, also for a host that lies behind.
+    queues_->reach(queues_->host() + count_ps(port_.clock()) - asked);
+  } else if (queues_ && !is_device && request != Request::kSleep) {
+    queues_->reach(count_ps(port_.clock()));
+  }
   publish();
   return answer;
 }
@@ -223,7 +281,7 @@ WaitSet& Session::wait_set(std::size_t count) {
 }
 
 void Session::post(orrery_op& op) {
-  op.posted_ps = count_ps(port_.clock());
+  op.posted_ps = stamp(op);
   if (op.is_async == 0) unstamped_.push_back(&op);
   op.next = 0;
   const std::int64_t offset = arena_.offset_of(&op);

@@ -14,11 +14,12 @@
 #include "orrery/live/arena.hpp"
 #include "orrery/live/join.hpp"
 #include "orrery/live/rank/compute_meter.hpp"
+#include "orrery/live/rank/queue_clock.hpp"
 
 namespace orrery::live {
 
 /// What ends a segment of computing, for the meter and the ledger.
-enum class Point : std::uint64_t { kRequest = 1, kPost, kClock, kSleep, kStore, kLeave };
+enum class Point : std::uint64_t { kRequest = 1, kPost, kClock, kSleep, kStore, kLeave, kQueue };
 
 class Session {
  public:
@@ -32,8 +33,8 @@ class Session {
   [[nodiscard]] Arena& arena() { return arena_; }
   [[nodiscard]] ArenaHeap& heap() { return heap_; }
   [[nodiscard]] ComputeMeter& meter() { return meter_; }
-  [[nodiscard]] std::recursive_mutex& mutex() { return mutex_; }
   [[nodiscard]] OperatorCounts& operator_counts() { return page_.operators; }
+  [[nodiscard]] std::recursive_mutex& mutex() { return mutex_; }
   /// The thread that calls is the program's from now on (it just posted or waited).
   void adopt_thread();
 
@@ -49,8 +50,17 @@ class Session {
   void resume();
   [[nodiscard]] bool is_paused() const { return pauses_ > 0; }
 
-  /// At the clock of the last point: blocks until answered.
-  std::int64_t request(Request request, std::int64_t argument);
+  /// The program computes on a device with queues: its own clock is then the host's, which may lie behind the port's
+  /// (what the simulation has told of: a queue waits for that, the host need not).
+  void begin_queues();
+  [[nodiscard]] QueueClock* queues() { return queues_.get(); }
+  /// Charges, then lets the host wait until `until`.
+  void reach(std::int64_t until);
+  /// Sleeps from the clock of the last point on.
+  void sleep(std::int64_t picoseconds);
+
+  /// At the clock of the last point: blocks until answered. A wait of the device leaves the host's clock.
+  std::int64_t request(Request request, std::int64_t argument, bool is_device = false);
   /// It happens at the clock of the last point when it is asynchronous, else at that of the next one.
   void post(orrery_op& op);
   void finish();
@@ -62,6 +72,12 @@ class Session {
 
  private:
   void publish();
+  /// What the program takes for now.
+  [[nodiscard]] std::int64_t clock() const;
+  /// The port is never behind the host.
+  void follow_host();
+  /// When an operation that is posted now can begin.
+  [[nodiscard]] std::int64_t stamp(const orrery_op& op) const;
   void write_ledger(bool is_last);
   [[noreturn]] void abort(const std::string& reason);
   void stamp_posts();
@@ -79,7 +95,9 @@ class Session {
   int ledger_out_ = -1;
   std::string ledger_text_;
   std::unique_ptr<LedgerReader> ledger_;
+  std::unique_ptr<device::CostModel> model_;
   ComputeMeter meter_;
+  std::unique_ptr<QueueClock> queues_;
   int pauses_ = 0;
   std::recursive_mutex mutex_;
   std::int64_t oldest_post_ = 0;  // Offset; not yet announced.
@@ -95,5 +113,4 @@ class Session {
 /// Null while this process is no rank (or a child of one).
 [[nodiscard]] Session* session();
 
-  std::unique_ptr<device::CostModel> model_;
 }  // namespace orrery::live

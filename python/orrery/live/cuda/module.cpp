@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// CUDA devices for a torch that has none: tensors, streams, events, memory and random numbers of device type "cuda",
+// computed by the CPU, in the virtual time of the run.
+#include "kernels.hpp"
+
+namespace orrery::live::cuda {
+namespace {
+
+TORCH_LIBRARY_IMPL(_, CUDA, library) {
+  library.fallback(torch::CppFunction::makeFromBoxedFunction<&redirect>());
+}
+
+TORCH_LIBRARY_IMPL(aten, CUDA, library) {
+  library.impl("empty.memory_format", TORCH_FN(empty));
+  library.impl("empty_strided", TORCH_FN(empty_strided));
+  library.impl("copy_", TORCH_FN(copy));
+  library.impl("set_.source_Storage_storage_offset", TORCH_FN(set_storage));
+  library.impl("set_.source_Storage", TORCH_FN(set_whole_storage));
+  library.impl("set_.source_Tensor", TORCH_FN(set_tensor));
+  library.impl("set_", TORCH_FN(set_nothing));
+  library.impl("record_stream", TORCH_FN(record_stream));
+  library.impl("_fused_sdp_choice", TORCH_FN(attention_choice));
+  // Composite operators that ask which device they are on: the CPU's way is the one there is.
+  for (const char* name : {"convolution", "convolution_backward", "_pin_memory", "is_pinned"}) {
+    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&redirect>());
+  }
+}
+
+C10_REGISTER_GUARD_IMPL(CUDA, Guard);
+
+/// When this library is loaded, which is before torch is imported: torch asks for its hooks only once, on the way.
+[[maybe_unused]] const bool is_registered = [] {
+  at::CUDAHooksRegistry()->Register(
+      "CUDAHooks", [](at::CUDAHooksArgs arguments) { return std::make_unique<Hooks>(arguments); }, "Orrery");
+  c10d::TimerRegistry()->Register(
+      c10::kCUDA, [](c10::Device device) { return std::make_unique<Timer>(device); }, "Orrery");
+  return true;
+}();
+
+void define(py::module_& module) {
+  module.def("is_installed", [] { return at::globalContext().hasCUDA(); });
+  module.def("set_device_count", [](int count) { device_count = count; });
+  module.def("set_memory_limit", [](std::int64_t bytes) { Memory::instance().set_limit(bytes); });
+  module.def("set_engine_starting", [](bool is_starting) { is_engine_starting = is_starting; });
+  module.def("begin_queues", [] { orrery_queues_begin(); });
+  module.def("get_device", [] { return static_cast<int>(this_device); });
+  module.def("set_device",
+             [](int device) { Guard{}.setDevice({c10::kCUDA, static_cast<DeviceIndex>(device)}); });
+  module.def("synchronize", [] { Guard{}.synchronizeDevice(0); });
+  module.def("elapsed_time", [](std::int64_t first, std::int64_t second) {
+    return Guard{}.elapsedTime(reinterpret_cast<void*>(first), reinterpret_cast<void*>(second), 0);
+  });
+  module.def("default_generator",
+             [](int device) { return default_generator(static_cast<DeviceIndex>(device)); });
+  module.def("is_pinned", [](std::int64_t address) {
+    return PinnedAllocator::instance().holds(reinterpret_cast<const void*>(address));
+  });
+  module.def("memory", [](int device) {
+    const MemoryCount& count = Memory::instance().of(device);
+    return std::vector<std::int64_t>{count.now, count.peak, count.reserved_peak, count.allocations,
+                                     count.frees};
+  });
+  module.def("reset_peak", [](int device) {
+    MemoryCount& count = Memory::instance().of(device);
+    count.peak = count.now;
+  });
+  module.def("empty_cache", [] {
+    for (int device = 0; device < kMostDevices; ++device) {
+      MemoryCount& count = Memory::instance().of(device);
+      count.reserved_peak = count.now;
+    }
+  });
+  module.def("resize_storage",
+             [](const at::Tensor& bytes, std::int64_t size) { resize_storage(bytes.storage(), size); });
+}
+
+}  // namespace
+}  // namespace orrery::live::cuda
+
+PYBIND11_MODULE(orrery_cuda, module) { orrery::live::cuda::define(module); }
