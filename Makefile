@@ -32,6 +32,8 @@ bench: build  ## Measure speed and accuracy; writes build/bench/results.json
 validate: build  ## Compare models with measurements; rewrites docs/validation.md
 	@tools/setup build validate
 	@.venv/bin/python tools/validate_nccl.py --predict orrery --orrery .venv/bin/orrery
+	@tools/setup live
+	@.venv/bin/python tools/validate_device.py --orrery .venv/bin/orrery
 
 check: test  ## All tests, style, clang, sanitizers: what a change must pass
 	@tools/setup build test check

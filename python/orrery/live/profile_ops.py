@@ -2,8 +2,8 @@
 """Profiles torch's operators on this machine: profile_ops.py OUT [--quick] [--seconds S] [--dtype T]... [--model M]...
 
 Writes OUT.csv, a table for the field `operators` of a device, and OUT.yaml, a cluster of this machine that names it.
-One thread on one core, as the ranks of `orrery run` compute. A duration is the low end of several batches of calls, in
-CPU time, so that others on the machine disturb little.
+One thread on one core, as the ranks of `orrery run` compute. A duration is the least of several batches of calls, in CPU
+time, so that others on the machine disturb little.
 """
 
 import argparse
@@ -16,7 +16,6 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 BATCH_SECONDS = 0.0008
 BATCHES = 9
-LOW = 0.2  #: The quantile of the batches that counts.
 
 
 def main() -> None:
@@ -107,8 +106,7 @@ def duration(call, batches: int = BATCHES) -> float:
         for _ in turns:
             call()
         times.append((clock() - begin) / repeat)
-    times.sort()
-    return times[int(LOW * (len(times) - 1) + 0.5)]
+    return min(times)
 
 
 def host_overhead(rows: dict) -> float:

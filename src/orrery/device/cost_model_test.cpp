@@ -30,9 +30,9 @@ Operator elementwise(std::int64_t elements) {
 }
 
 TEST(Roofline, TheSlowerOfComputingAndMoving) {
-  EXPECT_EQ(roofline_ps({.flops = 5000, .bytes = 3}, 1e12, 1e9), 5000);
-  EXPECT_EQ(roofline_ps({.flops = 2000, .bytes = 3}, 1e12, 1e9), 3000);
-  EXPECT_EQ(roofline_ps({.flops = 2000, .bytes = 3}, 1e12, 0), 2000);
+  EXPECT_DOUBLE_EQ(roofline_ps({.flops = 5000, .bytes = 3}, 1e12, 1e9), 5000);
+  EXPECT_DOUBLE_EQ(roofline_ps({.flops = 2000, .bytes = 3}, 1e12, 1e9), 3000);
+  EXPECT_DOUBLE_EQ(roofline_ps({.flops = 2000, .bytes = 3}, 1e12, 0), 2000);
 }
 
 TEST(Roofline, EfficienciesAreByClassAndPeaksByType) {
@@ -40,17 +40,19 @@ TEST(Roofline, EfficienciesAreByClassAndPeaksByType) {
   rates.compute_efficiency[static_cast<std::size_t>(OperatorClass::kGemm)] = 0.5;
   rates.peak[kBf16] = 4e12;
   const Work work{.flops = 8000, .bytes = 0};
-  EXPECT_EQ(roofline_ps(work, OperatorClass::kGemm, DataType::kFp32, rates), 16000);
-  EXPECT_EQ(roofline_ps(work, OperatorClass::kGemm, DataType::kBf16, rates), 4000);
-  EXPECT_EQ(roofline_ps(work, OperatorClass::kConvolution, DataType::kFp32, rates), 8000);
+  EXPECT_DOUBLE_EQ(roofline_ps(work, OperatorClass::kGemm, DataType::kFp32, rates), 16000);
+  EXPECT_DOUBLE_EQ(roofline_ps(work, OperatorClass::kGemm, DataType::kBf16, rates), 4000);
+  EXPECT_DOUBLE_EQ(roofline_ps(work, OperatorClass::kConvolution, DataType::kFp32, rates), 8000);
 }
 
 TEST(Roofline, WhatFitsTheCacheRunsAtItsBandwidth) {
   Rates rates = plain_rates();
   rates.cache = 100;
   rates.cache_bandwidth = 10e9;
-  EXPECT_EQ(roofline_ps({.flops = 0, .bytes = 100}, OperatorClass::kMemory, DataType::kFp32, rates), 10'000);
-  EXPECT_EQ(roofline_ps({.flops = 0, .bytes = 101}, OperatorClass::kMemory, DataType::kFp32, rates), 101'000);
+  EXPECT_DOUBLE_EQ(roofline_ps({.flops = 0, .bytes = 100}, OperatorClass::kMemory, DataType::kFp32, rates),
+                   10'000);
+  EXPECT_DOUBLE_EQ(roofline_ps({.flops = 0, .bytes = 101}, OperatorClass::kMemory, DataType::kFp32, rates),
+                   101'000);
 }
 
 TEST(CostModel, LaunchAndHostOverheadsAreAdded) {

@@ -79,7 +79,7 @@ class TableReader {
   [[noreturn]] void fail(const std::string& field, const std::string& value, const std::string& expected,
                          const std::string& nearest = {}) const {
     throw InputError{{.source = source_,
-                      .position = {.line = line_},
+                      .position = {.line = line_, .column = 1},
                       .field = field,
                       .value = value,
                       .expected = expected,

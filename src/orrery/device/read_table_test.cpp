@@ -38,10 +38,10 @@ TEST(ReadTable, EveryMistakeIsNamed) {
   using testing::HasSubstr;
   const std::string header = kHeader;
   EXPECT_THAT(problem_of("gemm,bf16,1x2x3x4,1us\n"),
-              HasSubstr("table.csv:1: 'gemm,bf16,1x2x3x4,1us': expected the header"));
+              HasSubstr("table.csv:1:1: 'gemm,bf16,1x2x3x4,1us': expected the header"));
   EXPECT_THAT(problem_of(header), HasSubstr("no profiled operators"));
   EXPECT_THAT(problem_of(header + "gemm,bf17,1x2x3x4,1us\n"),
-              HasSubstr("table.csv:3: dtype: 'bf17': expected one of: fp64"));
+              HasSubstr("table.csv:3:1: dtype: 'bf17': expected one of: fp64"));
   EXPECT_THAT(problem_of(header + "gemm,bf17,1x2x3x4,1us\n"), HasSubstr("bf16"));
   EXPECT_THAT(problem_of(header + "gemm,bf16,1x2x3,1us\n"), HasSubstr("expected 4 sizes for gemm"));
   EXPECT_THAT(problem_of(header + "gemm,bf16,1x2x0x3,1us\n"), HasSubstr("sizes: '1x2x0x3'"));

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <deque>
-#include <initializer_list>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "orrery/device/torch_names.hpp"
@@ -20,8 +20,9 @@ constexpr std::uint32_t kLong = 4;
 class Shapes {
  public:
   Shapes& add(std::vector<std::int64_t> sizes, std::uint32_t argument = 0, std::uint32_t type = kFloat) {
-    const std::vector<std::int64_t>& kept = kept_.emplace_back(std::move(sizes));
-    TensorShape shape{.sizes = kept, .type = type, .argument = argument};
+    // Copies share them.
+    kept_.push_back(std::make_shared<const std::vector<std::int64_t>>(std::move(sizes)));
+    TensorShape shape{.sizes = *kept_.back(), .type = type, .argument = argument};
     shape.element = type == kBfloat16 ? 2 : type == kLong ? 8 : 4;
     shape.distinct = elements_of(shape);
     shapes_.push_back(shape);
@@ -31,7 +32,7 @@ class Shapes {
   operator std::span<const TensorShape>() const { return shapes_; }  // NOLINT: that is what it is for.
 
  private:
-  std::deque<std::vector<std::int64_t>> kept_;
+  std::vector<std::shared_ptr<const std::vector<std::int64_t>>> kept_;
   std::vector<TensorShape> shapes_;
 };
 
