@@ -14,6 +14,7 @@
 #include "orrery/app/cluster_report.hpp"
 #include "orrery/app/collective.hpp"
 #include "orrery/app/describe.hpp"
+#include "orrery/app/explain.hpp"
 #include "orrery/app/native_file.hpp"
 #include "orrery/app/replay.hpp"
 #include "orrery/app/trace_check.hpp"
@@ -104,6 +105,20 @@ std::string run_replay(app::ReplayOptions& options, nb::object progress,
   }
 }
 
+std::string run_explain(const app::ReplayOptions& replay, std::int64_t top, bool all,
+                        const std::string& output) {
+  Caller caller{nb::none()};
+  app::ExplainOptions options{.replay = replay, .top = top, .is_complete = all, .output = output};
+  options.replay.wants_stop = [&] { return caller.wants_stop(); };
+  try {
+    const nb::gil_scoped_release released;
+    return app::to_json(app::explain(options));
+  } catch (const engine::Interrupted&) {
+    caller.raise_if_any();
+    throw;
+  }
+}
+
 std::string run_trace_make(std::vector<std::pair<std::string, std::string>> settings,
                            const std::string& output, const std::string& form, bool force,
                            nb::object progress) {
@@ -182,6 +197,8 @@ void bind_replay(nb::module_& module) {
       .def_rw("csv", &Options::csv)
       .def_rw("lenient", &Options::lenient);
   module.def("replay_json", &run_replay, nb::arg("options"), nb::arg("progress").none(), nb::arg("files"));
+  module.def("explain_json", &run_explain, nb::arg("options"), nb::arg("top"), nb::arg("all"),
+             nb::arg("out"));
 }
 
 void bind_trace(nb::module_& module) {

@@ -15,6 +15,7 @@ from orrery._cluster import Cluster  # noqa: E402  (the core reads the environme
 from orrery._collective import collective  # noqa: E402
 from orrery._core import Bug, InputError, SimulationError, commit, version  # noqa: E402
 from orrery._describe import clusters, describe  # noqa: E402
+from orrery._explain import explain  # noqa: E402
 from orrery._replay import replay  # noqa: E402
 from orrery._run import run  # noqa: E402
 from orrery._trace import trace_check, trace_info  # noqa: E402
@@ -40,6 +41,7 @@ __all__ = [
     "collective",
     "commit",
     "describe",
+    "explain",
     "replay",
     "run",
     "trace_check",

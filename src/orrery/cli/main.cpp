@@ -89,6 +89,7 @@ int run(int argc, char** argv) {
   if (!session.words.empty()) session.words[0] = "orrery";
   cli::add_run(app, session);
   cli::add_replay(app, session);
+  cli::add_explain(app, session);
   cli::add_trace(app, session);
   cli::add_collective(app, session);
   cli::add_compare(app, session);

@@ -21,6 +21,7 @@ struct Session {
 
 void add_run(CLI::App& root, Session& session);
 void add_replay(CLI::App& root, Session& session);
+void add_explain(CLI::App& root, Session& session);
 void add_trace(CLI::App& root, Session& session);
 void add_trace_make(CLI::App& trace, Session& session);
 void add_collective(CLI::App& root, Session& session);
