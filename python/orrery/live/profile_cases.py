@@ -86,7 +86,9 @@ def gemms(dtype: str, count: int) -> Iterator[Case]:
     for m, n, k in ((8, 64, 64), (8, 256, 64), (8, 64, 256), (8, 192, 64)):  # Of the reference model below.
         yield gemm(dtype, 1, m, n, k)
     most = 3e9
-    for m, n, k in spread(count, (1, 12), (5, 12.5), (4, 12.5), fits=lambda m, n, k: m > 1 and 2e5 < 2 * m * n * k < most):
+    for m, n, k in spread(
+        count, (1, 12), (5, 12.5), (4, 12.5), fits=lambda m, n, k: m > 1 and 2e5 < 2 * m * n * k < most
+    ):
         yield gemm(dtype, 1, m, n, k)
     for m, n, k in ((16, 32000, 256), (64, 32000, 256), (128, 8192, 512), (4, 32000, 512)):  # Heads over a vocabulary.
         yield gemm(dtype, 1, m, n, k)
@@ -144,7 +146,8 @@ def attentions(dtype: str, count: int) -> Iterator[Case]:
 UNARY = {
     "gelu": torch.nn.functional.gelu,
     "silu": torch.nn.functional.silu,
-    **{name: getattr(torch, name) for name in ("relu", "tanh", "sigmoid", "exp", "rsqrt", "sqrt", "neg", "sum", "mean")},
+    **{name: getattr(torch, name) for name in ("relu", "tanh", "sigmoid", "exp", "rsqrt", "sqrt", "neg")},
+    **{name: getattr(torch, name) for name in ("sum", "mean")},
     "pow": lambda x: torch.pow(x, 2),
     "copy": torch.clone,
     "fill": lambda x: x.fill_(1.0),

@@ -2,8 +2,8 @@
 """Profiles torch's operators on this machine: profile_ops.py OUT [--quick] [--seconds S] [--dtype T]... [--model M]...
 
 Writes OUT.csv, a table for the field `operators` of a device, and OUT.yaml, a cluster of this machine that names it.
-One thread on one core, as the ranks of `orrery run` compute. A duration is the least of several batches of calls, in CPU
-time, so that others on the machine disturb little.
+One thread on one core, as the ranks of `orrery run` compute. A duration is the least of several batches of calls, in
+CPU time, so that others on the machine disturb little.
 """
 
 import argparse
