@@ -104,7 +104,8 @@ def name_addresses() -> None:
     path = os.path.join(settings["folder"], "hosts")
     with open(path, "w") as file:
         file.write("127.0.0.1 localhost\n::1 localhost\n")
-        file.writelines(f"{address_of(rank)} rank{rank}\n::ffff:{address_of(rank)} rank{rank}\n" for rank in range(settings["ranks"]))
+        for rank in range(settings["ranks"]):
+            file.write(f"{address_of(rank)} rank{rank}\n::ffff:{address_of(rank)} rank{rank}\n")
     libc.mount(path.encode(), b"/etc/hosts", None, MS_BIND, None)
 
 

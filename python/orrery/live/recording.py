@@ -57,7 +57,7 @@ def install() -> None:
 def start() -> None:
     """The program's first moment, on the thread that runs it."""
     global _start
-    if not recorder().listen():
+    if not recorder().listen(helper_priority()):
         print("orrery: waits in futures cannot be seen: the library that sees them is not loaded", file=sys.stderr)
     watch_warmup()
     _start = recorder().now()
@@ -97,6 +97,11 @@ def patch_groups(core: ModuleType) -> None:
         return made, prefix
 
     core._new_process_group_helper = new_group
+
+
+def helper_priority() -> int:
+    """Of gloo's threads; 0 without real-time scheduling."""
+    return os.sched_getparam(0).sched_priority + 1 if os.sched_getscheduler(0) == os.SCHED_FIFO else 0
 
 
 @contextlib.contextmanager

@@ -40,6 +40,11 @@ class Hasher {
     number(count_ps(device.send_overhead));
     number(count_ps(device.receive_overhead));
     number(device.reduce_bandwidth.bits_per_second());
+    if (device.operation_overhead != Duration{} ||
+        device.copy_bandwidth != Bandwidth{}) {  // As before there were any.
+      number(count_ps(device.operation_overhead));
+      number(device.copy_bandwidth.bits_per_second());
+    }
     if (device.remote_bandwidth != Bandwidth{}) {  // As before there was remote memory.
       number(device.remote_bandwidth.bits_per_second());
       number(count_ps(device.remote_latency));

@@ -58,8 +58,9 @@ Comparison compare_runs(const std::string& a, const std::string& b) {
   const std::vector<std::string> parts{"compute", "communication", "waiting", "sleeping"};
   result.figures.push_back(
       difference_of("total", result, [](const RunSample& sample) { return sample.total; }));
-  for (const std::string& part : parts)
+  for (const std::string& part : parts) {
     result.figures.push_back(difference_of(part, result, mean_over_ranks(part)));
+  }
   const std::size_t ranks = std::min(result.a.samples[0].ranks.size(), result.b.samples[0].ranks.size());
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     std::vector<Difference>& own = result.ranks.emplace_back();

@@ -74,8 +74,9 @@ ComparedRun read_run(const std::string& folder) {
   namespace fs = std::filesystem;
   const std::string path = folder + "/result.json";
   if (!fs::is_directory(folder)) fail(folder, "no such folder; expected one that 'orrery run --out' wrote");
-  if (!fs::exists(path))
+  if (!fs::exists(path)) {
     fail(folder, "no result.json in it; expected a folder that 'orrery run --out' wrote");
+  }
   const Json json = Json::parse(read_file(path, kLargest), nullptr, false);
   try {
     ComparedRun run;

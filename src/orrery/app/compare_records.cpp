@@ -103,8 +103,9 @@ std::string to_svg(const Comparison& comparison) {
     rows.push_back(comparison.operations[i].time);
   }
   double longest = 1;
-  for (const Difference& one : rows)
+  for (const Difference& one : rows) {
     longest = std::max({longest, one.a_interval.high, one.b_interval.high, one.a, one.b});
+  }
   const double height = 60 + kRow * static_cast<double>(rows.size());
   std::string text = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"860\" height=\"{:.0f}\" font-family=\"sans-serif\" "

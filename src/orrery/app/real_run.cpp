@@ -182,10 +182,11 @@ std::optional<RealLink> parse_link(const std::string& text) {
   const std::vector<std::string_view> parts = split(text, ',');
   const auto rate = parse_bandwidth(parts[0]);
   if (!rate || rate->bits_per_second() < 8000) return {};
-  // A quarter of a millisecond fits a burst of 64 KiB at least, the largest packet the kernel hands over at once.
-  constexpr std::int64_t kSmallest = 64 * 1024;
+  // Small enough that a message after a pause does not fly through at the speed of memory, as it would not on a cable;
+  // large enough for the kernel to keep the rate: 16 KB at 1 Gbit/s reach 95 % of it.
+  constexpr std::int64_t kSmallest = 8 * 1024;
   constexpr std::int64_t kLargest = 256 * 1024;
-  constexpr std::int64_t kPerSecond = 500;
+  constexpr std::int64_t kPerSecond = 8000;
   RealLink link{*rate, Bytes{std::clamp(rate->bits_per_second() / 8 / kPerSecond, kSmallest, kLargest)}};
   for (std::size_t i = 1; i < parts.size(); ++i) {
     if (!parts[i].starts_with("burst=")) return {};

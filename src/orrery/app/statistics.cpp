@@ -29,13 +29,14 @@ Interval middle_of(const std::function<double()>& draw) {
 
 double resampled_median(const std::vector<double>& values, Rng& rng) {
   std::vector<double> drawn(values.size());
-  for (double& value : drawn)
+  for (double& value : drawn) {
     value = values[static_cast<std::size_t>(rng.between(0, static_cast<std::int64_t>(values.size()) - 1))];
+  }
   return median(std::move(drawn));
 }
 
 /// In how many ways `m` of m + n ranks can exceed the others `u` times in all, as shares of all ways.
-std::vector<double> exact_distribution(std::size_t m, std::size_t n) {
+std::vector<double> exact_shares(std::size_t m, std::size_t n) {
   // ways[i][u]: of the first i + j ranks, built up one value of the second set at a time.
   std::vector<std::vector<double>> ways(m + 1, std::vector<double>(m * n + 1, 0.0));
   ways[0][0] = 1;
@@ -90,7 +91,7 @@ std::optional<double> mann_whitney(const std::vector<double>& a, const std::vect
   const auto m = static_cast<double>(a.size());
   const auto n = static_cast<double>(b.size());
   if (!has_ties && a.size() <= kExactMost && b.size() <= kExactMost) {
-    const std::vector<double> shares = exact_distribution(a.size(), b.size());
+    const std::vector<double> shares = exact_shares(a.size(), b.size());
     const double least = std::min(u, m * n - u);
     double tail = 0;
     for (std::size_t i = 0; i <= static_cast<std::size_t>(least); ++i) tail += shares[i];

@@ -92,7 +92,9 @@ int run(int argc, char** argv) {
   cli::add_explain(app, session);
   cli::add_trace(app, session);
   cli::add_collective(app, session);
+  cli::add_merge(app, session);
   cli::add_compare(app, session);
+  cli::add_calibrate(app, session);
   cli::add_cluster(app, session);
   cli::add_describe(app, session);
   cli::add_device(app, session);

@@ -106,6 +106,7 @@ std::string to_text(const ChildEvent& event) {
 }
 
 Children::Children(std::function<void(const ChildEvent&)> told) : told_{std::move(told)} {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 0);  // Of an earlier run of this process.
   start_guardian();  // First: it must not become a child of ours, for whose end we would wait.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }

@@ -28,6 +28,11 @@ struct DeviceFields : DeviceSpec {
     field("receive_overhead", &DeviceFields::receive_overhead, "Processor time per message received.");
     field("reduce_bandwidth", &DeviceFields::reduce_bandwidth, "Bytes reduced per second; absent = free.",
           Rule{.positive = true});
+    field("operation_overhead", &DeviceFields::operation_overhead,
+          "Processor time of a collective call: handing it to a thread and being woken.");
+    field("copy_bandwidth", &DeviceFields::copy_bandwidth,
+          "Bytes per second of the buffers that gloo gathers through; absent = free.",
+          Rule{.positive = true});
     field("remote_bandwidth", &DeviceFields::remote_bandwidth,
           "Of memory outside the device, which traces load from and store to.", Rule{.positive = true});
     field("remote_latency", &DeviceFields::remote_latency, "Of one load or store of such memory.");

@@ -18,12 +18,14 @@ struct DeviceSpec {
   Flops peak;        ///< Dense 16-bit.
   Bandwidth memory_bandwidth;
   Bytes memory;
-  double compute_scale = 1.0;   ///< Host time times this gives device time.
-  Duration send_overhead{};     ///< CPU time per message sent (LogGP o_s).
-  Duration receive_overhead{};  ///< CPU time per message received (LogGP o_r).
-  Bandwidth reduce_bandwidth;   ///< Bytes reduced per second; 0 = free.
-  Bandwidth remote_bandwidth;   ///< Of memory outside the device that a trace loads from and stores to.
-  Duration remote_latency{};    ///< Of one such load or store.
+  double compute_scale = 1.0;     ///< Host time times this gives device time.
+  Duration send_overhead{};       ///< CPU time per message sent (LogGP o_s).
+  Duration receive_overhead{};    ///< CPU time per message received (LogGP o_r).
+  Bandwidth reduce_bandwidth;     ///< Bytes reduced per second; 0 = free.
+  Duration operation_overhead{};  ///< Of a collective's call: handing it to a thread, being woken at its end.
+  Bandwidth copy_bandwidth;       ///< Of buffers that gloo gathers through and copies out of; 0 = free.
+  Bandwidth remote_bandwidth;     ///< Of memory outside the device that a trace loads from and stores to.
+  Duration remote_latency{};      ///< Of one such load or store.
 
   PeakSpec peaks;  ///< By element type; `peak` where not said.
   EfficiencySpec compute_efficiency;

@@ -129,6 +129,7 @@ class Backend final : public c10d::Backend {
   void monitoredBarrier(const c10d::BarrierOptions& options, bool wait_all_ranks) override {
     const std::size_t index = begin("monitored_barrier", 0, -1);
     const std::int64_t started = now_ns();
+    const Boost boost;
     ++wait_depth;
     inner_->monitoredBarrier(options, wait_all_ranks);
     --wait_depth;
@@ -147,13 +148,13 @@ class Backend final : public c10d::Backend {
     return bytes;
   }
 
+  static bool is_message(std::string_view name) { return name == "send" || name == "recv"; }
+
   std::size_t begin(const char* name, std::int64_t bytes, int peer) {
-    const bool is_message =
-        name[0] == 's' && name[1] == 'e' || name[0] == 'r' && name[1] == 'e' && name[2] == 'c';
     Operation operation;
     operation.name = name;
     operation.group = group_;
-    operation.sequence = is_message ? 0 : sequence_++;
+    operation.sequence = is_message(name) ? 0 : sequence_++;
     operation.peer = peer < 0 ? -1 : ranks_[static_cast<std::size_t>(peer)];
     operation.bytes = bytes;
     operation.where = shim::Where::here().line;
@@ -166,6 +167,7 @@ class Backend final : public c10d::Backend {
     const std::size_t index = begin(name, bytes, peer);
     WorkPointer work;
     try {
+      const Boost boost{is_message(name)};
       work = call();
     } catch (...) {
       Log::instance().done(index, now_ns(), true);

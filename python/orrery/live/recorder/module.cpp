@@ -17,8 +17,9 @@ void note_blocked(std::int64_t begin, std::int64_t end) {
 }
 
 /// True when the library that sees waits in futures is there. Those of DDP can be seen nowhere else.
-bool listen() {
+bool listen(int priority) {
   is_rank_thread = true;
+  helper_priority = priority;
   auto* const hook =
       reinterpret_cast<void (**)(std::int64_t, std::int64_t)>(::dlsym(RTLD_DEFAULT, "orrery_blocked_hook"));
   if (hook == nullptr) return false;

@@ -2,6 +2,7 @@
 #pragma once
 /// The handle of an operation that another backend carries out: passes everything on, and notes when the operation was
 /// over and how long the rank's thread was blocked in wait().
+#include "boost.hpp"
 #include "log.hpp"
 #include "torch.hpp"
 
@@ -74,6 +75,7 @@ class Work final : public c10d::Work {
       if (wait_depth == 0) log.blocked(begin, end, static_cast<std::int64_t>(index_));
     };
     try {
+      const Boost boost{c10d::isP2POp(inner_->retrieveOpType())};
       const bool is_good = wait();
       has_failed = false;
       finish();

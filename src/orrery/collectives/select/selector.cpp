@@ -55,7 +55,7 @@ std::uint32_t pipeline_pieces(const std::string& algorithm, const CollectiveRequ
 EndpointCosts device_costs(const SelectionContext& context, std::size_t rank) {
   const topology::DeviceSpec& device =
       context.cluster.devices[context.cluster.device_of_rank[context.ranks[rank]]];
-  return {.launch = {},
+  return {.launch = device.operation_overhead,
           .send_overhead = device.send_overhead,
           .receive_overhead = device.receive_overhead,
           .reduce_bandwidth = device.reduce_bandwidth,
@@ -110,6 +110,19 @@ std::vector<Choice> all_able(const CollectiveRequest& request, const SelectionCo
   return choices;
 }
 
+/// ProcessGroupGloo gathers into one flat buffer and copies the parts out; reduce_scatter copies them in.
+void add_staging(Choice& choice, const CollectiveRequest& request, const SelectionContext& context) {
+  const Operation operation = request.operation;
+  const bool is_gather = operation == Operation::kGather;
+  if (!is_gather && operation != Operation::kAllGather && operation != Operation::kReduceScatter) return;
+  for (std::size_t rank = 0; rank < context.nodes.size(); ++rank) {
+    if (context.cluster.devices.empty() || (is_gather && rank != request.root)) continue;
+    const Bandwidth copy =
+        context.cluster.devices[context.cluster.device_of_rank[context.ranks[rank]]].copy_bandwidth;
+    if (copy != Bandwidth{}) choice.costs[rank].launch += transfer_time(request.size, copy);
+  }
+}
+
 Choice gloo_choice(const CollectiveRequest& request, const SelectionContext& context) {
   const GlooPlan plan = gloo_plan(request.operation, static_cast<Rank>(context.nodes.size()), request.size,
                                   !request.sizes.empty());
@@ -118,6 +131,7 @@ Choice gloo_choice(const CollectiveRequest& request, const SelectionContext& con
   choice.request.pieces = plan.pieces;
   choice.request.window = plan.window;
   choice.label = "gloo: " + plan.algorithm;
+  add_staging(choice, request, context);
   return choice;
 }
 

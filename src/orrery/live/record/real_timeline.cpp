@@ -177,10 +177,24 @@ class RankSums {
   RankTimes times_;
 };
 
+/// An operation that its rank was blocked in is over when the rank goes on: being woken is a part of it.
+void count_waking(RealRank& rank) {
+  for (const RealStretch& one : rank.blocked) {
+    if (one.operation < 0) continue;
+    RealOperation& operation = rank.operations[static_cast<std::size_t>(one.operation)];
+    if (operation.done != 0 && operation.done > one.begin) operation.done = std::max(operation.done, one.end);
+  }
+  for (RealOperation& operation : rank.operations) {
+    // Over before the call came back: the rank was not on its core meanwhile.
+    if (operation.done != 0 && operation.done < operation.returned) operation.done = operation.returned;
+  }
+}
+
 }  // namespace
 
 RealTimeline join_ranks(std::vector<RealRank> ranks) {
   RealTimeline timeline;
+  for (RealRank& rank : ranks) count_waking(rank);
   timeline.clock_spread = align(ranks);
   const std::int64_t zero = std::ranges::min_element(ranks, {}, &RealRank::start)->start;
   const std::map<Key, std::int64_t> begins = find_begins(ranks);

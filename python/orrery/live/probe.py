@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `orrery calibrate` runs for real: operations of given sizes, over and over.
+
+    probe.py '[["all_reduce", 1024, 50], ["send", 65536, 20], ...]'
+
+Each entry is an operation, the bytes that a rank contributes (of a broadcast or scatter: that it gets), and how often.
+Two of each come first, to open connections and warm caches. "ping" is a message there and back.
+"""
+
+import json
+import sys
+import warnings
+
+import torch
+import torch.distributed as dist
+
+
+def make(operation: str, size: int):
+    """A function that does it once. Its tensors are new each time, as a program's are: their pages, too, cost."""
+    world, rank = dist.get_world_size(), dist.get_rank()
+    count = max(1, size // 4)
+    share = max(1, count // world)
+
+    def parts() -> list:
+        return [torch.empty(count) for _ in range(world)]
+
+    once = {
+        "all_reduce": lambda: dist.all_reduce(torch.ones(count)),
+        "all_gather": lambda: dist.all_gather(parts(), torch.ones(count)),
+        "reduce_scatter_tensor": lambda: dist.reduce_scatter_tensor(torch.empty(share), torch.ones(world * share)),
+        "all_to_all_single": lambda: dist.all_to_all_single(torch.empty(world * share), torch.ones(world * share)),
+        "broadcast": lambda: dist.broadcast(torch.ones(count), 0),
+        "reduce": lambda: dist.reduce(torch.ones(count), 0),
+        "gather": lambda: dist.gather(torch.ones(count), parts() if rank == 0 else None, 0),
+        "scatter": lambda: dist.scatter(torch.ones(count), parts() if rank == 0 else None, 0),
+        "barrier": dist.barrier,
+        "ping": lambda: ping(torch.ones(count), rank),
+    }
+    if operation not in once:
+        raise SystemExit(f"probe.py: unknown operation '{operation}'")
+    return once[operation]
+
+
+def work(kernel: str):
+    """Computing of a kind: in cache, streaming weights as a decoding step does, copying memory, and plain Python."""
+    if kernel == "matmul":
+        a = torch.ones(192, 192)
+        return lambda: [a @ a for _ in range(4)]
+    if kernel == "decode":
+        x, layers = torch.ones(1, 512), [torch.ones(512, 512) for _ in range(16)]
+        return lambda: [x @ layer for layer in layers]
+    if kernel == "stream":
+        a, b = torch.ones(1 << 21), torch.empty(1 << 21)
+        return lambda: b.copy_(a)
+    if kernel == "python":
+        return lambda: sum(index * index for index in range(4000))
+    raise SystemExit(f"probe.py: unknown kernel '{kernel}'")
+
+
+def ping(x: torch.Tensor, rank: int) -> None:
+    if rank == 0:
+        dist.send(x, 1)
+        dist.recv(x, 1)
+    elif rank == 1:
+        dist.recv(x, 0)
+        dist.send(x, 0)
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")  # Names of functions change between versions of torch.
+    dist.init_process_group()
+    dist.barrier()
+    for operation, size, count in json.loads(sys.argv[1]):
+        kernel = operation.partition(":")[2]
+        once = work(kernel) if kernel else make(operation, size)
+        for _ in range(2):
+            once()
+        dist.barrier()
+        for _ in range(count):
+            once()
+        dist.barrier()
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "orrery/app/calibrate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "orrery/app/calibrate_fit.hpp"
+#include "orrery/app/calibrate_probe.hpp"
+#include "orrery/app/output_check.hpp"
+#include "orrery/app/real_run.hpp"
+#include "orrery/app/statistics.hpp"
+#include "orrery/base/error.hpp"
+#include "orrery/base/output_file.hpp"
+#include "orrery/base/text.hpp"
+
+namespace orrery::app {
+namespace {
+
+double error_over(const std::vector<CalibrationPoint>& points, bool is_held_out) {
+  std::vector<double> errors;
+  for (const CalibrationPoint& point : points) {
+    if (point.is_held_out == is_held_out) {
+      errors.push_back(std::abs(point.simulated_ps / point.measured_ps - 1));
+    }
+  }
+  return median(errors);
+}
+
+void add_values(const ClusterValues& values, Calibration& result) {
+  const auto add = [&](const char* name, double value, std::string text) {
+    result.values.push_back({name, value, std::move(text)});
+  };
+  const auto time = [](double seconds) { return fmt::format("{:.3g} us", seconds * 1e6); };
+  const auto rate = [](double bytes) { return fmt::format("{:.4g} MB/s", bytes / 1e6); };
+  if (result.what != "host") {
+    add("latency", values.latency, time(values.latency));
+    add("bandwidth", values.bandwidth * 8, rate(values.bandwidth));
+    add("send_overhead", values.message, time(values.message));
+    add("receive_overhead", values.message, time(values.message));
+    add("operation_overhead", values.operation, time(values.operation));
+    if (result.what == "collectives") {
+      add("reduce_bandwidth", values.reduce * 8, rate(values.reduce));
+      add("copy_bandwidth", values.copy * 8, rate(values.copy));
+    }
+  }
+  add("compute_scale", values.compute_scale, fmt::format("{:.3f}", values.compute_scale));
+}
+
+std::string comments_of(const Calibration& result, const CalibrateOptions& options) {
+  std::string text = fmt::format(
+      "# Written by orrery calibrate {}{}: {} ranks over gloo, medians of {} launches.\n", options.what,
+      options.link.empty() ? "" : " --link " + options.link, options.ranks, options.repeat);
+  if (!result.points.empty()) {
+    text += fmt::format(
+        "# Median error: {:.1f} % over {} fitted points, {:.1f} % over {} points of other sizes.\n",
+        result.fitted_error * 100, std::ranges::count(result.points, false, &CalibrationPoint::is_held_out),
+        result.held_out_error * 100, std::ranges::count(result.points, true, &CalibrationPoint::is_held_out));
+    text += "# operation, bytes of the whole buffer, measured, spread over launches, simulated, error:\n";
+  }
+  for (const CalibrationPoint& point : result.points) {
+    text += fmt::format("#   {:<14} {:>9} {:>12.1f} us +-{:>4.1f} % {:>12.1f} us {:>+6.1f} %{}\n",
+                        point.operation, point.size, point.measured_ps / 1e6, point.spread * 100,
+                        point.simulated_ps / 1e6, (point.simulated_ps / point.measured_ps - 1) * 100,
+                        point.is_held_out ? "  held out" : "");
+  }
+  for (const auto& [kernel, factor] : result.slowdown) {
+    text += fmt::format("# {}: real ranks take {:.3f} times as long as one measured alone\n", kernel, factor);
+  }
+  return text;
+}
+
+/// How much longer computing takes when everybody computes: real ranks do, simulated ones are measured one by one.
+double measure_slowdown(const CalibrateOptions& options, Calibration& result) {
+  CalibrateOptions host = options;
+  host.what = "host";
+  host.link.clear();
+  const std::vector<Probe> probes = plan_probes(host);
+  host.ranks = 1;
+  const std::vector<ProbeTimes> alone = run_probes(host, probes, result.notes);
+  host.ranks = options.ranks;
+  const std::vector<ProbeTimes> together = run_probes(host, probes, result.notes);
+  std::vector<double> factors;
+  for (std::size_t i = 0; i < probes.size(); ++i) {
+    const double factor = median(together[i].gaps) / median(alone[i].gaps);
+    result.slowdown.emplace_back(probes[i].operation, factor);
+    factors.push_back(factor);
+  }
+  return std::max(1.0, median(factors));
+}
+
+void check(const CalibrateOptions& options) {
+  if (options.what != "network" && options.what != "collectives" && options.what != "host") {
+    throw InputError{{.source = "calibrate",
+                      .position = {},
+                      .field = {},
+                      .value = options.what,
+                      .expected = "expected network, collectives or host",
+                      .nearest = nearest_name(options.what, {"network", "collectives", "host"})}};
+  }
+  if (options.ranks < 2) {
+    throw InputError{fmt::format("{}ranks: '{}': expected 2 or more", options.option_prefix, options.ranks)};
+  }
+  for (const std::string& path : {options.output, options.picture}) check_output(path);
+}
+
+}  // namespace
+
+Calibration calibrate(const CalibrateOptions& options) {
+  check(options);
+  Calibration result;
+  result.what = options.what;
+  result.ranks = options.ranks;
+  result.name = options.link.empty() ? "loopback" : "link-" + std::string{split(options.link, ',')[0]};
+  ClusterValues values;
+  if (const auto link = parse_link(options.link)) {
+    constexpr double kPayload = 0.95;
+    values.bandwidth = kPayload * static_cast<double>(link->rate.bits_per_second()) / 8;
+  }
+  if (options.what == "host") {
+    values.compute_scale = measure_slowdown(options, result);
+  } else {
+    const std::vector<Probe> probes = plan_probes(options);
+    if (options.say) options.say(fmt::format("measuring {} operations and sizes", probes.size()));
+    const std::vector<ProbeTimes> times = run_probes(options, probes, result.notes);
+    for (std::size_t i = 0; i < probes.size(); ++i) {
+      CalibrationPoint point = point_of(probes[i], options.ranks);
+      const auto [least, most] = std::ranges::minmax(times[i].medians);
+      point.measured_ps = median(times[i].medians);
+      point.spread = (most - least) / 2 / point.measured_ps;
+      result.points.push_back(point);
+    }
+    if (options.say) options.say("fitting");
+    values = fit_values(values, options.ranks, result.points, options.wants_stop);
+    if (options.what == "collectives") {
+      if (options.say) options.say("computing, really and simulated");
+      values.compute_scale = compute_scale(options, values, result);
+    }
+    result.fitted_error = error_over(result.points, false);
+    result.held_out_error = error_over(result.points, true);
+  }
+  result.is_half_duplex = values.is_half_duplex;
+  add_values(values, result);
+  result.file = comments_of(result, options) + cluster_text(values, result.name, options.ranks);
+  for (const auto& [path, text] :
+       {std::pair{options.output, result.file}, std::pair{options.picture, to_svg(result)}}) {
+    if (path.empty()) continue;
+    OutputFile file{path};
+    file.write(text);
+    file.commit();
+  }
+  return result;
+}
+
+}  // namespace orrery::app

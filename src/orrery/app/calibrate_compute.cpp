@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "orrery/app/calibrate_fit.hpp"
+#include "orrery/app/live_run.hpp"
+#include "orrery/app/real_run.hpp"
+#include "orrery/app/statistics.hpp"
+#include "orrery/base/output_file.hpp"
+
+namespace orrery::app {
+namespace {
+
+double mean_compute(const std::vector<live::RankTimes>& ranks) {
+  double sum = 0;
+  for (const live::RankTimes& rank : ranks) sum += static_cast<double>(count_ps(rank.compute));
+  return sum / static_cast<double>(ranks.size());
+}
+
+double real_compute(const CalibrateOptions& options, const std::vector<std::string>& program) {
+  RealOptions real;
+  real.launch = options.launch;
+  real.launch.ranks = options.ranks;
+  real.launch.program = program;
+  real.repeat = options.repeat;
+  real.link = options.link;
+  real.warmup = "barrier:1";
+  real.output_to_stderr = true;
+  real.option_prefix = options.option_prefix;
+  real.wants_stop = options.wants_stop;
+  const LiveResult result = run_real(real);
+  std::vector<double> times;
+  for (const LiveRepeat& repeat : result.repeats) times.push_back(mean_compute(repeat.ranks));
+  return median(times);
+}
+
+double simulated_compute(const CalibrateOptions& options, const std::vector<std::string>& program,
+                         const std::string& cluster) {
+  LiveOptions live;
+  live.cluster = cluster;
+  live.launch = options.launch;
+  live.launch.ranks = options.ranks;
+  live.launch.program = program;
+  live.warmup = "barrier:1";
+  live.output_to_stderr = true;
+  live.option_prefix = options.option_prefix;
+  live.wants_stop = options.wants_stop;
+  const LiveResult result = run_live(live);
+  std::vector<live::RankTimes> ranks;
+  for (const LiveRank& rank : result.ranks) ranks.push_back(rank.times);
+  return mean_compute(ranks);
+}
+
+}  // namespace
+
+double compute_scale(const CalibrateOptions& options, const ClusterValues& values, Calibration& result) {
+  namespace fs = std::filesystem;
+  const std::string path =
+      (fs::temp_directory_path() / fmt::format("orrery-scale-{}.yaml", ::getpid())).string();
+  OutputFile file{path};
+  file.write(cluster_text(values, "candidate", options.ranks));
+  file.commit();
+  double sum = 0;
+  double count = 0;
+  for (const char* rows : {"1", "96"}) {
+    const std::vector<std::string> program{options.launch.package + "/live/reference.py", rows};
+    const double factor = real_compute(options, program) / simulated_compute(options, program, path);
+    result.slowdown.emplace_back(fmt::format("blocks of {} rows", rows), factor);
+    sum += std::log(factor);
+    ++count;
+  }
+  std::error_code ignored;
+  fs::remove(path, ignored);
+  return std::exp(sum / count);
+}
+
+}  // namespace orrery::app

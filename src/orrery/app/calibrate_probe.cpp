@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "orrery/app/calibrate_probe.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "orrery/app/real_run.hpp"
+#include "orrery/app/statistics.hpp"
+#include "orrery/base/check.hpp"
+
+namespace orrery::app {
+namespace {
+
+constexpr std::int64_t kWarm = 2;  // Calls of each probe before those that count.
+
+/// The others of these powers of four are held out, with odd factors, so that no threshold is fitted by chance.
+constexpr std::array<std::int64_t, 8> kFitted{
+    1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, std::int64_t{1} << 22, std::int64_t{1} << 25};
+constexpr std::array<std::int64_t, 7> kHeldOut{3 << 9, 3 << 11, 3 << 13, 3 << 15, 3 << 17, 3 << 19, 3 << 22};
+
+/// Bytes that a point may move in all: 0.2 s of the link, or of 2 GB/s.
+std::int64_t budget_of(const CalibrateOptions& options) {
+  constexpr double kSeconds = 0.2;
+  constexpr double kMemory = 2e9;
+  const auto link = parse_link(options.link);
+  const double rate = link ? static_cast<double>(link->rate.bits_per_second()) / 8 : kMemory;
+  return static_cast<std::int64_t>(rate * kSeconds);
+}
+
+void add(std::vector<Probe>& probes, const std::string& operation, std::int64_t budget, std::int64_t least) {
+  const auto add_size = [&](std::int64_t bytes, bool is_held_out) {
+    if (bytes * 3 > budget * 2 || bytes < least) return;
+    probes.push_back({operation, bytes, std::clamp<std::int64_t>(budget / bytes, 5, 60), is_held_out});
+  };
+  for (const std::int64_t bytes : kFitted) add_size(bytes, false);
+  for (const std::int64_t bytes : kHeldOut) add_size(bytes, true);
+}
+
+/// The operations of one rank after its warm-up calls, probe by probe.
+std::vector<double> times_of(const live::RealTimeline& launch, std::size_t probe,
+                             const std::vector<Probe>& probes, std::vector<double>& gaps) {
+  // By collective (or message): the last end minus the begin.
+  std::map<std::uint64_t, std::pair<double, double>> spans;
+  const std::size_t ranks = launch.ranks.size();
+  std::vector<std::vector<const live::OperationRecord*>> own(ranks);
+  for (const live::OperationRecord& record : launch.operations) own[record.rank].push_back(&record);
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    std::size_t at = 1;  // The first barrier.
+    for (std::size_t i = 0; i < probe; ++i) {
+      const bool is_compute = probes[i].operation.starts_with("compute");
+      const auto each = static_cast<std::size_t>(probes[i].operation == "ping" ? 2 : 1);
+      at += is_compute ? 2 : static_cast<std::size_t>(kWarm + probes[i].count) * each + 2;
+    }
+    const Probe& wanted = probes[probe];
+    if (wanted.operation.starts_with("compute")) {
+      const live::OperationRecord& before = *own[rank].at(at);
+      const live::OperationRecord& after = *own[rank].at(at + 1);
+      gaps.push_back(static_cast<double>(count_ps(after.posted) - count_ps(before.done)) /
+                     static_cast<double>(wanted.count));
+      continue;
+    }
+    const std::size_t each = wanted.operation == "ping" ? 2 : 1;
+    const std::size_t begin = at + static_cast<std::size_t>(kWarm) * each + 1;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(wanted.count) * each; ++i) {
+      const live::OperationRecord& record = *own[rank].at(begin + i);
+      auto& [from, to] = spans.try_emplace(i, static_cast<double>(count_ps(record.began)), 0.0).first->second;
+      from = std::max(from, static_cast<double>(count_ps(record.began)));
+      to = std::max(to, static_cast<double>(count_ps(record.done)));
+    }
+    if (rank == 1 && each == 2) break;  // A ping is between the first two.
+  }
+  std::vector<double> times;
+  for (const auto& [index, span] : spans) times.push_back(span.second - span.first);
+  return times;
+}
+
+}  // namespace
+
+std::vector<Probe> plan_probes(const CalibrateOptions& options) {
+  std::vector<Probe> probes;
+  if (options.what == "host") {
+    constexpr std::int64_t kCalls = 20;
+    for (const char* kernel : {"compute:matmul", "compute:decode", "compute:stream", "compute:python"}) {
+      probes.push_back({kernel, 0, kCalls, false});
+    }
+    return probes;
+  }
+  const std::int64_t budget = budget_of(options);
+  add(probes, "ping", budget, 0);
+  add(probes, "broadcast", budget, 0);
+  if (options.what == "network") return probes;
+  probes.push_back({"barrier", 0, 60, false});
+  for (const char* name : {"all_reduce", "all_gather", "reduce_scatter_tensor", "all_to_all_single", "reduce",
+                           "gather", "scatter"}) {
+    add(probes, name, budget, 0);
+  }
+  return probes;
+}
+
+std::vector<ProbeTimes> run_probes(const CalibrateOptions& options, const std::vector<Probe>& probes,
+                                   std::vector<std::string>& notes) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const Probe& probe : probes) list.push_back({probe.operation, probe.bytes, probe.count});
+  RealOptions real;
+  real.launch = options.launch;
+  real.launch.ranks = options.ranks;
+  real.launch.program = {options.launch.package + "/live/probe.py", list.dump()};
+  real.repeat = options.repeat;
+  real.link = options.link;
+  real.output_to_stderr = true;
+  real.option_prefix = options.option_prefix;
+  real.wants_stop = options.wants_stop;
+  real.say = options.say;
+  const std::vector<live::RealTimeline> launches = launch_real(real, notes);
+  std::vector<ProbeTimes> result(probes.size());
+  for (const live::RealTimeline& launch : launches) {
+    for (std::size_t i = 0; i < probes.size(); ++i) {
+      std::vector<double> gaps;
+      const std::vector<double> times = times_of(launch, i, probes, gaps);
+      if (!times.empty()) result[i].medians.push_back(median(times));
+      if (!gaps.empty()) result[i].gaps.push_back(median(gaps));
+    }
+  }
+  return result;
+}
+
+CalibrationPoint point_of(const Probe& probe, std::int64_t ranks) {
+  static const std::map<std::string, std::pair<std::string, bool>> kNames{
+      {"ping", {"send_recv", false}},
+      {"broadcast", {"broadcast", false}},
+      {"barrier", {"barrier", false}},
+      {"all_reduce", {"all_reduce", false}},
+      {"all_gather", {"all_gather", true}},
+      {"reduce_scatter_tensor", {"reduce_scatter", false}},
+      {"all_to_all_single", {"all_to_all", false}},
+      {"reduce", {"reduce", false}},
+      {"gather", {"gather", true}},
+      {"scatter", {"scatter", true}}};
+  const auto& [name, is_per_rank] = kNames.at(probe.operation);
+  CalibrationPoint point;
+  point.operation = name;
+  point.size = probe.bytes * (is_per_rank ? ranks : 1);
+  point.is_held_out = probe.is_held_out;
+  return point;
+}
+
+}  // namespace orrery::app
