@@ -53,8 +53,9 @@ topology::DeviceSpec find_device(const DeviceOptions& options) {
 
 OperatorTime parse_question(const std::string& text) {
   const std::vector<std::string_view> words = split(text, ':');
-  if (words.size() != 3)
+  if (words.size() != 3) {
     refuse("operator", text, "expected NAME:DTYPE:SIZES, such as gemm:bf16:1x128x4096x4096");
+  }
   OperatorTime asked{.name = std::string{words[0]}};
   const auto type = device::parse_type(words[1]);
   if (!type) {
@@ -65,8 +66,9 @@ OperatorTime parse_question(const std::string& text) {
   const auto axes = device::parse_axes(words[2]);
   if (!axes) refuse("operator", text, "expected sizes such as 1x128x4096x4096");
   const auto count = device::axis_count(words[0]);
-  if (count && *count != axes->count)
+  if (count && *count != axes->count) {
     refuse("operator", text, fmt::format("expected {} sizes for {}", *count, words[0]));
+  }
   asked.type = *type;
   asked.axes = *axes;
   return asked;

@@ -120,6 +120,9 @@ LivePlan plan_live(const LiveOptions& options) {
   if (plan.compute.mode == live::MeterMode::kModel) {
     plan.models = device_models(plan.cluster, plan.compute.uses_tables);
   }
+  plan.is_device_time =
+      !plan.models.empty() || (plan.compute.mode == live::MeterMode::kLedger &&
+                               live::has_device_time(live::ledger_path(plan.compute.ledger, 0)));
   plan.catalog = options.catalog.empty() ? topology::catalog_directory() : options.catalog;
   plan.fallback = plan.cluster.nccl_platform.empty() ? "gloo" : "nccl";
   plan.algorithm = options.algorithm.empty() ? plan.fallback : options.algorithm;

@@ -18,6 +18,7 @@ struct LivePlan {
   topology::Cluster cluster;  ///< With the links' faults among its events.
   NetworkChoice network;
   live::ComputeChoice compute;
+  bool is_device_time = false;            ///< What ranks charge needs no scaling to their device.
   std::vector<device::CostModel> models;  ///< Of --compute model: one for each of the cluster's devices.
   live::Faults faults;
   std::uint64_t warmup_barriers = 0;

@@ -297,7 +297,7 @@ class LiveRun : Pinned {
             .fallback = plan_.fallback,
             .catalog = plan_.catalog,
             .is_faulty = !options_.faults.empty(),
-            .is_device_time = !plan_.models.empty(),
+            .is_device_time = plan_.is_device_time,
             .warmup_barriers = plan_.warmup_barriers,
             .on_first_exit = [this] { memory_ = programs_.memory(); },
             .on_crash = [this](std::uint32_t rank) { programs_.kill(rank); },

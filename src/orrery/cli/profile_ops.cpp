@@ -66,8 +66,9 @@ void check_output(const std::string& output) {
     refuse("--output", output, "the folder cannot be written to");
   }
   for (const char* const end : {".csv", ".yaml"}) {
-    if (fs::exists(output + end, problem))
+    if (fs::exists(output + end, problem)) {
       refuse("--output", output, fmt::format("{}{} is there already", name, end));
+    }
   }
 }
 
@@ -78,8 +79,9 @@ void check_model(const std::string& text) {
   for (const std::string_view word : split(text, ',')) {
     const std::size_t equals = std::min(word.find('='), word.size());
     const std::string key{word.substr(0, equals)};
-    if (std::ranges::find(kKeys, key) == kKeys.end())
+    if (std::ranges::find(kKeys, key) == kKeys.end()) {
       refuse("--model", text, kForm, nearest_name(key, kKeys));
+    }
     const auto value = parse_integer(word.substr(std::min(equals + 1, word.size())));
     constexpr std::int64_t kMost = 1 << 20;
     if (!value || *value < 1 || *value > kMost) refuse("--model", text, kForm);

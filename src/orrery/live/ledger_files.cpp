@@ -26,6 +26,15 @@ int anonymous_file() {
 
 }  // namespace
 
+bool has_device_time(const std::string& path) {
+  const std::string text = read_file(path, kLargest);
+  try {
+    return LedgerReader{text}.is_device_time();
+  } catch (const LedgerError& error) {
+    throw InputError{fmt::format("{}: {}", path, error.what())};
+  }
+}
+
 LedgerFiles::~LedgerFiles() {
   for (const int descriptor : in_) ::close(descriptor);
   for (const int descriptor : out_) ::close(descriptor);

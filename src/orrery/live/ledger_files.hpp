@@ -8,6 +8,9 @@
 
 namespace orrery::live {
 
+/// Whether the ledger holds times of the device (LedgerReader::is_device_time()); InputError when it cannot be read.
+[[nodiscard]] bool has_device_time(const std::string& path);
+
 class LedgerFiles : Pinned {
  public:
   ~LedgerFiles();

@@ -62,7 +62,9 @@ MeterClock host_clock() {
 
 ComputeMeter::ComputeMeter(MeterOptions options)
     : options_{std::move(options)},
-      record_{options_.rank, options_.world},
+      record_{options_.rank, options_.world,
+              options_.mode == MeterMode::kModel ||
+                  (options_.ledger != nullptr && options_.ledger->is_device_time())},
       known_{options_.table != nullptr ? KeyTable{options_.table} : KeyTable{}},
       speed_{options_.clock.reference_loop, known_.find(kReferenceKey)} {}
 

@@ -7,7 +7,8 @@ namespace orrery::live {
 namespace {
 
 constexpr std::string_view kMagic = "ORRERYLG";
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kHostTime = 1;  // Versions.
+constexpr std::uint32_t kDeviceTime = 2;
 constexpr std::size_t kWord = 4;
 constexpr std::size_t kHeaderBytes = kMagic.size() + 4 * kWord;
 constexpr std::size_t kFrameHeaderBytes = 3 * kWord;
@@ -59,7 +60,8 @@ std::string frame(std::uint32_t count, std::string_view content) {
 
 }  // namespace
 
-LedgerWriter::LedgerWriter(std::uint32_t rank, std::uint32_t world) : rank_{rank}, world_{world} {}
+LedgerWriter::LedgerWriter(std::uint32_t rank, std::uint32_t world, bool is_device_time)
+    : rank_{rank}, world_{world}, is_device_time_{is_device_time} {}
 
 void LedgerWriter::add(const LedgerEntry& entry) {
   append_variable(entries_, entry.point);
@@ -71,7 +73,7 @@ std::string LedgerWriter::take() {
   std::string bytes;
   if (!std::exchange(has_header_, true)) {
     bytes.append(kMagic);
-    append(bytes, kVersion);
+    append(bytes, is_device_time_ ? kDeviceTime : kHostTime);
     append(bytes, rank_);
     append(bytes, world_);
     append(bytes, checksum(bytes));
@@ -94,10 +96,11 @@ LedgerReader::LedgerReader(std::string_view bytes)
     : bytes_{bytes}, at_{kHeaderBytes}, frame_end_{kHeaderBytes} {
   if (bytes.size() < kHeaderBytes || !bytes.starts_with(kMagic)) fail(0, "this is no ledger");
   const std::size_t fields = kMagic.size();
-  if (const std::uint32_t version = load_word(bytes, fields); version != kVersion) {
-    fail(fields,
-         "version " + std::to_string(version) + "; this program reads version " + std::to_string(kVersion));
+  const std::uint32_t version = load_word(bytes, fields);
+  if (version != kHostTime && version != kDeviceTime) {
+    fail(fields, "version " + std::to_string(version) + "; this program reads versions 1 and 2");
   }
+  is_device_time_ = version == kDeviceTime;
   rank_ = load_word(bytes, fields + kWord);
   world_ = load_word(bytes, fields + 2 * kWord);
   if (load_word(bytes, kHeaderBytes - kWord) != checksum(bytes.substr(0, kHeaderBytes - kWord))) {

@@ -3,7 +3,7 @@
 /// The ledger of a rank: what was charged at each of its points, in order. With it a run can be repeated exactly,
 /// on a noisy host or on another one.
 ///
-/// Bytes, version 1, little-endian:
+/// Bytes, version 1 (times of this host, before the device's scale) or 2 (times of the device), little-endian:
 ///   header   "ORRERYLG", u32 version, u32 rank, u32 world, u32 checksum of these
 ///   frames   u32 size, u32 entries > 0, u32 checksum (of size, entries and what follows), then the entries: point
 ///            and picoseconds as variable-length integers (7 bits per byte, lowest first)
@@ -34,7 +34,7 @@ class LedgerError : public std::runtime_error {
 class LedgerWriter {
  public:
   LedgerWriter() = default;
-  LedgerWriter(std::uint32_t rank, std::uint32_t world);
+  LedgerWriter(std::uint32_t rank, std::uint32_t world, bool is_device_time = false);
 
   void add(const LedgerEntry& entry);
   /// Bytes that wait to be taken.
@@ -50,6 +50,7 @@ class LedgerWriter {
   std::uint64_t total_ = 0;
   std::uint32_t rank_ = 0;
   std::uint32_t world_ = 1;
+  bool is_device_time_ = false;
   bool has_header_ = false;
 };
 
@@ -61,6 +62,8 @@ class LedgerReader {
 
   [[nodiscard]] std::uint32_t rank() const { return rank_; }
   [[nodiscard]] std::uint32_t world() const { return world_; }
+  /// Whether the times are the device's, to which its scale is not applied.
+  [[nodiscard]] bool is_device_time() const { return is_device_time_; }
   [[nodiscard]] std::uint64_t size() const { return size_; }
   /// How many entries have been read.
   [[nodiscard]] std::uint64_t position() const { return position_; }
@@ -77,6 +80,7 @@ class LedgerReader {
   std::uint64_t position_ = 0;
   std::uint32_t rank_ = 0;
   std::uint32_t world_ = 0;
+  bool is_device_time_ = false;
 };
 
 }  // namespace orrery::live

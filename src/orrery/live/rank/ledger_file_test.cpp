@@ -89,13 +89,21 @@ TEST(LedgerFile, SaysWhatIsWrong) {
   const std::string bytes = sample();
   EXPECT_THAT(problem_of("hello"), HasSubstr("this is no ledger"));
   std::string newer = bytes;
-  newer[8] = 2;
-  EXPECT_THAT(problem_of(newer), HasSubstr("version 2; this program reads version 1"));
+  newer[8] = 3;
+  EXPECT_THAT(problem_of(newer), HasSubstr("version 3; this program reads versions 1 and 2"));
   EXPECT_THAT(problem_of(std::string_view{bytes}.substr(0, bytes.size() - 20)),
               HasSubstr("without its end mark"));
   EXPECT_THAT(problem_of(std::string_view{bytes}.substr(0, bytes.size() - 1)),
               HasSubstr("cut off inside a frame"));
   EXPECT_THAT(problem_of(bytes + "x"), HasSubstr("something after the end"));
+}
+
+TEST(LedgerFile, SaysWhoseTimesTheyAre) {
+  for (const bool is_device_time : {false, true}) {
+    LedgerWriter writer{0, 1, is_device_time};
+    const std::string bytes = writer.finish();
+    EXPECT_EQ(LedgerReader{bytes}.is_device_time(), is_device_time);
+  }
 }
 
 }  // namespace
