@@ -6,7 +6,6 @@ What is not here raises an error that names it and the line of the program that 
 
 import os
 import sys
-import sysconfig
 from types import ModuleType, SimpleNamespace
 
 #: What `torch.version.cuda` says; programs compare it before they use bf16 or NCCL.
@@ -52,23 +51,26 @@ def properties(_device_index: int = 0) -> SimpleNamespace:
     )
 
 
-def place() -> str:
-    """The line of the program that is being run: the innermost one outside torch, Python and ourselves."""
+def is_foreign(name: str) -> bool:
+    """Whether a file is torch's, Python's or ours."""
     torch = os.path.dirname(sys.modules["torch"].__file__)
     here = os.path.dirname(os.path.abspath(__file__))
-    foreign = (torch, here, sysconfig.get_paths()["stdlib"], "<frozen")
-    frame = sys._getframe(1)
-    while frame is not None:
-        name = frame.f_code.co_filename
-        if not name.startswith(foreign):
-            return f"{os.path.basename(name)}:{frame.f_lineno}"
-        frame = frame.f_back
-    return ""
+    return name.startswith((torch, here, os.path.dirname(os.__file__), "<frozen"))
+
+
+def place_of(problem: BaseException) -> str:
+    """The innermost line of the program that led to it."""
+    found, trace = "", problem.__traceback__
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_filename
+        if not is_foreign(name):
+            found = f"{os.path.basename(name)}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return found
 
 
 def not_simulated(what: str) -> NotSimulated:
-    where = place()
-    return NotSimulated(f"orrery --device-map cuda=cpu: {what} is not simulated{f' (called at {where})' if where else ''}")
+    return NotSimulated(f"orrery --device-map cuda=cpu: {what} is not simulated")
 
 
 def refusing(what: str):

@@ -79,9 +79,12 @@ def install() -> None:
     if settings() is None or _is_installed or "torch" not in sys.modules:
         return
     _is_installed = True
-    from . import cuda_bindings
+    from . import cuda_bindings, cuda_fake
 
     cuda_bindings.install(library())
+    cuda_fake.share_objects_on_host()
+    if settings()["fake"]:
+        cuda_fake.install(library())
 
 
 def begin_rank(rank: int) -> None:
@@ -102,6 +105,18 @@ def begin_rank(rank: int) -> None:
     library().set_engine_starting(True)
     torch.ones(1, requires_grad=True).sum().backward()
     library().set_engine_starting(False)
+
+
+def explain(problem: BaseException) -> bool:
+    """One line for what the map does not have; True when that was it."""
+    text = str(problem)
+    if settings() is None or not text.startswith("orrery --"):
+        return False
+    from . import cuda_bindings
+
+    where = cuda_bindings.place_of(problem)
+    print(f"orrery: {where + ': ' if where else ''}{text.removeprefix('orrery ')}", file=sys.stderr)
+    return True
 
 
 def begin_queues() -> None:

@@ -86,9 +86,10 @@ def run_program(program: list) -> None:
             runpy.run_path(program[0], run_name="__main__")
     except SystemExit as wish:
         status = exit_status(wish)
-    except BaseException:
+    except BaseException as problem:
         status = 1
-        show_exception()
+        if not cuda_map.explain(problem):
+            show_exception()
     leave(status)
 
 

@@ -23,6 +23,10 @@ std::string host_of(const topology::Cluster& cluster, std::size_t rank) {
 }  // namespace
 
 void check_device_map(const LiveOptions& options) {
+  if (options.compute == "fake" && options.device_map.empty()) {
+    refuse_option(options, "compute", options.compute,
+                  "needs --device-map cuda=cpu: it is the program's CUDA tensors that have no data");
+  }
   if (options.device_map.empty()) return;
   if (options.device_map != kMap) {
     throw InputError{
@@ -56,6 +60,7 @@ std::string device_map_text(const LiveOptions& options, const topology::Cluster&
   for (const topology::DeviceSpec& device : cluster.devices) {
     text["devices"].push_back({{"name", device.name}, {"memory", device.memory.count()}});
   }
+  text["fake"] = options.compute == "fake";
   text["hosts"] = numbers.size();
   text["ranks"] = nlohmann::ordered_json::array();
   for (std::size_t rank = 0; rank < ranks; ++rank) {

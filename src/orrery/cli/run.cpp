@@ -112,7 +112,7 @@ void add_run(CLI::App& root, Session& session) {
       ->add_option(
           "--compute", options.compute,
           "What computing costs: measured, fixed:TIME, fixed:TIME/op, model (of each rank's device), "
-          "ledger:FOLDER")
+          "fake (model, and CUDA tensors have no data), ledger:FOLDER")
       ->capture_default_str();
   command->add_option(
       "--device-map", options.device_map,

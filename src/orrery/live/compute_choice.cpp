@@ -45,13 +45,19 @@ ComputeChoice parse_compute(const std::string& text, const std::string& source) 
     choice.fixed = *fixed;
     return choice;
   }
+  if (text == "fake") {
+    choice.mode = MeterMode::kModel;
+    choice.is_fake = true;
+    return choice;
+  }
   if (kind == "model") {
     choice.mode = MeterMode::kModel;
     choice.uses_tables = colon == std::string::npos;
     if (!choice.uses_tables && value != "roofline") {
-      fail(text, source,
-           "expected model (tables of the devices where they have any, else their roofline) or model:roofline",
-           nearest_name(value, {"roofline"}));
+      fail(
+          text, source,
+          "expected model (tables of the devices where they have any, else their roofline) or model:roofline",
+          nearest_name(value, {"roofline"}));
     }
     return choice;
   }
@@ -68,8 +74,9 @@ ComputeChoice parse_compute(const std::string& text, const std::string& source) 
     }
     return choice;
   }
-  fail(text, source, "expected measured, fixed:TIME, fixed:TIME/op, model, model:roofline or ledger:FOLDER",
-       nearest_name(kind, {"measured", "fixed", "model", "ledger"}));
+  fail(text, source,
+       "expected measured, fixed:TIME, fixed:TIME/op, model, model:roofline, fake or ledger:FOLDER",
+       nearest_name(kind, {"measured", "fixed", "model", "fake", "ledger"}));
 }
 
 std::string ledger_path(const std::string& folder, std::size_t rank) {

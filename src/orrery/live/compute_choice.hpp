@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// How computing becomes time, as the user says it: "measured", "fixed:10us", "fixed:2us/op", "model",
-/// "model:roofline", "ledger:FOLDER".
+/// "model:roofline", "fake", "ledger:FOLDER".
 #include <string>
 
 #include "orrery/base/units.hpp"
@@ -12,8 +12,9 @@ namespace orrery::live {
 struct ComputeChoice {
   MeterMode mode = MeterMode::kMeasured;
   Duration fixed{};
-  std::string ledger;        ///< Folder of the ranks' ledgers.
+  std::string ledger;       ///< Folder of the ranks' ledgers.
   bool uses_tables = true;  ///< Of kModel: where a device has profiled operators.
+  bool is_fake = false;     ///< Of kModel: tensors of devices have no data.
 };
 
 /// InputError names `source`.

@@ -14,6 +14,11 @@ inline void wait_for_stream() {
   guard.synchronizeStream(guard.getStream(guard.getDevice()));
 }
 
+[[noreturn]] inline void refuse_values(const std::string& what) {
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "orrery --compute fake: ", what,
+                              " needs values, and tensors have none in this run");
+}
+
 /// Operators that take tensors of the CPU beside those of the device, as CUDA's do.
 inline bool may_mix(const std::string& name) {
   for (const char* known :
@@ -34,18 +39,20 @@ class Redirection {
     const auto& arguments = schema_.arguments();
     const std::size_t first = stack_.size() - arguments.size();
     for (std::size_t i = 0; i < arguments.size(); ++i) take(stack_[first + i], arguments[i]);
-    TORCH_CHECK_NOT_IMPLEMENTED(op_.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU),
-                                "orrery --device-map cuda=cpu: ", schema_.name(),
-                                " has no implementation for the CPU, so it is not simulated");
+    TORCH_CHECK_NOT_IMPLEMENTED(op_.hasComputedKernelForDispatchKey(Twins::key()),
+                                is_fake ? "orrery --compute fake: " : "orrery --device-map cuda=cpu: ",
+                                schema_.name(), " has no implementation for ",
+                                is_fake ? "tensors without data" : "the CPU", ", so it is not simulated");
     orrery_queue_work();
     const bool waits = must_wait();
+    if (waits && is_fake) refuse_values(schema_.name());
     if (waits) wait_for_stream();
     {
       const at::AutoDispatchBelowADInplaceOrView below_autograd;
       const c10::impl::ExcludeDispatchKeyGuard below_autocast{c10::autocast_dispatch_keyset};
       const at::DisableRecordFunctionGuard
           unseen;  // One operator of the device, whatever the CPU makes of it.
-      op_.redispatchBoxed(c10::DispatchKeySet{c10::DispatchKey::CPU}, &stack_);
+      op_.redispatchBoxed(c10::DispatchKeySet{Twins::key()}, &stack_);
     }
     twins_.settle();
     const std::size_t results = schema_.returns().size();
@@ -82,7 +89,7 @@ class Redirection {
                   "Expected all tensors to be on the same device, but found at least two devices, cuda:",
                   static_cast<int>(twins_.device()), " and cpu! (when checking arguments of ", schema_.name(),
                   ")");
-      return tensor;
+      return is_fake && tensor.dim() > 0 ? Twins::shape_of(tensor) : tensor;
     }
     TORCH_CHECK(twins_.is_empty() || tensor.device().index() == twins_.device() || may_mix(schema_.name()),
                 "Expected all tensors to be on the same device, but found at least two devices, cuda:",

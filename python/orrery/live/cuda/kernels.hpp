@@ -37,11 +37,13 @@ inline at::Tensor& copy(at::Tensor& self, const at::Tensor& source, bool non_blo
   orrery_queue_work();
   const bool crosses = is_ours(self) != is_ours(source);
   {
+    if (is_fake && !is_ours(self)) refuse_values("a copy from the device to the host");
     Twins twins;
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     const at::DisableRecordFunctionGuard unseen;
     at::Tensor to = is_ours(self) ? twins.to_host(self, false) : self;
-    to.copy_(is_ours(source) ? twins.to_host(source, false) : source);
+    const at::Tensor from = is_fake && !is_ours(source) ? Twins::shape_of(source) : source;
+    to.copy_(is_ours(from) ? twins.to_host(from, false) : from);
   }
   if (crosses && !non_blocking) wait_for_stream();
   return self;
@@ -72,6 +74,8 @@ inline at::Tensor& set_nothing(at::Tensor& self) {
   return set_storage(self, std::move(nothing), 0, {0}, {1});
 }
 
+inline bool is_pinned(const at::Tensor& /*self*/, std::optional<Device> /*device*/) { return false; }
+
 inline void record_stream(at::Tensor& /*self*/, c10::Stream /*stream*/) {}
 
 /// Attention is one kernel of the device where it has one; the CPU's fused one stands for it.
@@ -90,7 +94,7 @@ inline void resize_storage(const c10::Storage& storage, std::int64_t bytes) {
   const std::size_t kept = std::min(impl->nbytes(), static_cast<std::size_t>(bytes));
   const c10::DeviceGuard guard{impl->device()};
   c10::DataPtr memory = DeviceAllocator::instance().allocate(static_cast<std::size_t>(bytes));
-  if (kept > 0 && impl->data() != nullptr) std::memcpy(memory.get(), impl->data(), kept);
+  if (!is_fake && kept > 0 && impl->data() != nullptr) std::memcpy(memory.get(), impl->data(), kept);
   impl->set_data_ptr_noswap(std::move(memory));
   impl->set_nbytes(static_cast<std::size_t>(bytes));
 }

@@ -2,6 +2,8 @@
 #pragma once
 /// The memory of the simulated devices: really the host's, counted per device as CUDA's allocator counts it, and
 /// limited to what the device of the cluster file has.
+#include <sys/mman.h>
+
 #include <array>
 
 #include "torch.hpp"
@@ -32,15 +34,19 @@ class Memory {
   MemoryCount& of(int device) { return counts_.at(static_cast<std::size_t>(device)); }
 
   /// Throws torch.OutOfMemoryError where the real device would be full.
-  void add(int device, std::int64_t bytes) {
-    MemoryCount& count = of(device);
+  void check(int device, std::int64_t bytes) {
+    const MemoryCount& count = of(device);
     const std::int64_t rounded = round(bytes);
     if (limit_ > 0 && count.now + rounded > limit_) {
       TORCH_CHECK_WITH(OutOfMemoryError, false, "CUDA out of memory. Tried to allocate ", text(rounded),
                        ". GPU ", device, " has a total capacity of ", text(limit_), " of which ",
                        text(limit_ - count.now), " is free (simulated device of the cluster file).");
     }
-    count.now += rounded;
+  }
+  void add(int device, std::int64_t bytes) {
+    check(device, bytes);
+    MemoryCount& count = of(device);
+    count.now += round(bytes);
     ++count.allocations;
     if (count.now > count.peak) count.peak = count.now;
     if (count.now > count.reserved_peak) count.reserved_peak = count.now;
@@ -64,6 +70,28 @@ class Memory {
   std::int64_t limit_ = 0;  ///< 0: none.
   std::array<MemoryCount, kMostDevices> counts_{};
 };
+
+/// `--compute fake`: tensors of the devices have sizes and addresses, and no memory behind them.
+inline bool is_fake = false;
+
+/// An address that nobody may look at: from a part of the address space without access, over and over again.
+inline void* fake_address(std::size_t bytes) {
+  constexpr std::size_t kSpace = std::size_t{1} << 45;
+  static char* const space = [] {
+    void* const made = ::mmap(nullptr, kSpace, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    TORCH_CHECK(made != MAP_FAILED, "orrery --compute fake: no room in this process's address space");
+    return static_cast<char*>(made);
+  }();
+  static std::size_t used = 0;
+  const std::size_t size = (bytes + kBlock - 1) / kBlock * kBlock;
+  if (used + size > kSpace) used = 0;
+  return space + std::exchange(used, used + size);
+}
+
+inline c10::DataPtr host_memory(std::size_t bytes) {
+  if (!is_fake) return c10::GetCPUAllocator()->allocate(bytes);
+  return {bytes == 0 ? nullptr : fake_address(bytes), c10::Device{c10::kCPU}};
+}
 
 /// Host memory that counts as a device's until it is freed.
 struct Holder {
@@ -91,8 +119,9 @@ int present_device();
 class DeviceAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(std::size_t bytes) override {
-    return on_device(c10::GetCPUAllocator()->allocate(bytes), present_device(),
-                     static_cast<std::int64_t>(bytes));
+    Memory::instance().check(present_device(),
+                             static_cast<std::int64_t>(bytes));  // Before this host's memory is.
+    return on_device(host_memory(bytes), present_device(), static_cast<std::int64_t>(bytes));
   }
   c10::DeleterFnPtr raw_deleter() const override { return nullptr; }
   void copy_data(void* target, const void* source, std::size_t count) const override {

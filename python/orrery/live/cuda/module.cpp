@@ -18,10 +18,11 @@ TORCH_LIBRARY_IMPL(aten, CUDA, library) {
   library.impl("set_.source_Storage", TORCH_FN(set_whole_storage));
   library.impl("set_.source_Tensor", TORCH_FN(set_tensor));
   library.impl("set_", TORCH_FN(set_nothing));
+  library.impl("is_pinned", TORCH_FN(is_pinned));
   library.impl("record_stream", TORCH_FN(record_stream));
   library.impl("_fused_sdp_choice", TORCH_FN(attention_choice));
   // Composite operators that ask which device they are on: the CPU's way is the one there is.
-  for (const char* name : {"convolution", "convolution_backward", "_pin_memory", "is_pinned"}) {
+  for (const char* name : {"convolution", "convolution_backward"}) {
     library.impl(name, torch::CppFunction::makeFromBoxedFunction<&redirect>());
   }
 }
@@ -42,7 +43,8 @@ void define(py::module_& module) {
   module.def("set_device_count", [](int count) { device_count = count; });
   module.def("set_memory_limit", [](std::int64_t bytes) { Memory::instance().set_limit(bytes); });
   module.def("set_engine_starting", [](bool is_starting) { is_engine_starting = is_starting; });
-  module.def("begin_queues", [] { orrery_queues_begin(); });
+  module.def("set_fake", [] { is_fake = true; });
+  module.def("begin_queues", [] { orrery_queues_begin(is_fake ? 1 : 0); });
   module.def("get_device", [] { return static_cast<int>(this_device); });
   module.def("set_device",
              [](int device) { Guard{}.setDevice({c10::kCUDA, static_cast<DeviceIndex>(device)}); });

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A tensor of a simulated device lies in host memory. Its twin is the same memory as a tensor of the CPU, so that the
-/// CPU's kernels can work on it. Twins live for one call of an operator.
+/// CPU's kernels can work on it; where there is no data, a tensor of device "meta", for the shapes alone. Twins live for
+/// one call of an operator.
 ///
 /// What comes out is either one of the tensors that went in, a view of one, or new; what was written to may have been
 /// resized or may have got another storage. Tensors that share a storage have twins that share one.
@@ -25,6 +26,14 @@ inline at::Tensor seen_as(const at::Tensor& tensor, c10::Storage storage, c10::D
 
 class Twins {
  public:
+  /// Where twins are.
+  static c10::DeviceType home() { return is_fake ? c10::kMeta : c10::kCPU; }
+  static c10::DispatchKey key() { return is_fake ? c10::DispatchKey::Meta : c10::DispatchKey::CPU; }
+  /// The same shape without data, of a tensor that has some.
+  static at::Tensor shape_of(const at::Tensor& tensor) {
+    return seen_as(tensor, twin_storage(nullptr, tensor.storage().nbytes()), c10::DispatchKey::Meta);
+  }
+
   /// Outputs that are new belong to `device`.
   void set_device(DeviceIndex device) {
     if (device_ < 0) device_ = device;
@@ -41,14 +50,14 @@ class Twins {
       return pair.twin;
     }
     set_device(tensor.device().index());
-    at::Tensor twin = seen_as(tensor, host_storage(tensor.storage()), c10::DispatchKey::CPU);
+    at::Tensor twin = seen_as(tensor, host_storage(tensor.storage()), key());
     pairs_.push_back({tensor, twin, is_written});
     return twin;
   }
 
   /// A result as the program gets it.
   at::Tensor to_device(const at::Tensor& result) {
-    if (!result.defined() || !result.is_cpu()) return result;
+    if (!result.defined() || result.device().type() != home()) return result;
     for (const Pair& pair : pairs_) {
       if (pair.twin.is_same(result)) return pair.original;
     }
@@ -86,10 +95,8 @@ class Twins {
     for (const Shared& shared : storages_) {
       if (shared.original.is_alias_of(original)) return shared.twin;
     }
-    void* const address = original.mutable_data();
-    c10::Storage twin{c10::Storage::use_byte_size_t{}, original.nbytes(),
-                      c10::DataPtr{address, c10::Device{c10::kCPU}}, c10::GetCPUAllocator(),
-                      /*resizable=*/true};
+    void* const address = is_fake ? nullptr : original.mutable_data();
+    c10::Storage twin = twin_storage(address, original.nbytes());
     storages_.push_back({original, twin, address});
     return twin;
   }
@@ -100,9 +107,7 @@ class Twins {
     }
     // New. Whoever else has it (a view among the results) finds it by the twin.
     const auto bytes = static_cast<std::int64_t>(storage.nbytes());
-    auto* const held = new c10::Storage{storage};
-    c10::DataPtr memory{storage.mutable_data(), held,
-                        [](void* kept) { delete static_cast<c10::Storage*>(kept); }, c10::Device{c10::kCPU}};
+    c10::DataPtr memory = is_fake ? host_memory(storage.nbytes()) : kept_memory(storage);
     c10::Storage made{c10::Storage::use_byte_size_t{}, storage.nbytes(),
                       on_device(std::move(memory), device(), bytes), &DeviceAllocator::instance(),
                       /*resizable=*/true};
@@ -110,15 +115,28 @@ class Twins {
     return made;
   }
 
+  static c10::Storage twin_storage(void* address, std::size_t bytes) {
+    return {c10::Storage::use_byte_size_t{}, bytes, c10::DataPtr{address, c10::Device{home()}},
+            c10::GetAllocator(home()), /*resizable=*/true};
+  }
+
+  static c10::DataPtr kept_memory(const c10::Storage& storage) {
+    auto* const held = new c10::Storage{storage};
+    return {storage.mutable_data(), held, [](void* kept) { delete static_cast<c10::Storage*>(kept); },
+            c10::Device{c10::kCPU}};
+  }
+
   /// An operator may have resized the twin's storage: the memory is then new.
   void give_back(const Shared& shared) const {
     c10::StorageImpl* const twin = shared.twin.unsafeGetStorageImpl();
-    if (twin->data() == shared.address && twin->nbytes() == shared.original.nbytes()) return;
     c10::StorageImpl* const original = shared.original.unsafeGetStorageImpl();
-    if (twin->data() != shared.address) {
-      const auto bytes = static_cast<std::int64_t>(twin->nbytes());
-      c10::DataPtr memory = twin->set_data_ptr(c10::DataPtr{nullptr, c10::Device{c10::kCPU}});
-      original->set_data_ptr_noswap(on_device(std::move(memory), original->device().index(), bytes));
+    const bool is_moved = is_fake ? twin->nbytes() != original->nbytes() : twin->data() != shared.address;
+    if (is_moved) {
+      const std::size_t bytes = twin->nbytes();
+      c10::DataPtr memory =
+          is_fake ? host_memory(bytes) : twin->set_data_ptr(c10::DataPtr{nullptr, c10::Device{c10::kCPU}});
+      original->set_data_ptr_noswap(
+          on_device(std::move(memory), original->device().index(), static_cast<std::int64_t>(bytes)));
     }
     original->set_nbytes(twin->nbytes());
   }

@@ -51,18 +51,22 @@ inline WorkPointer Backend::post(const Call& call, const Sizes& sizes, const Ten
                                  Tensors outputs, Work::Take take) {
   const Pause pause;
   TORCH_CHECK(!is_down_, "orrery::", call.name, ": the process group has been destroyed");
-  orrery_op* op = orrery_op_new(call.kind, sizes.size(), static_cast<std::size_t>(bytes_of(payload)));
+  const at::Tensor* sample = payload.empty() ? (outputs.empty() ? nullptr : outputs.data()) : payload.data();
+  const bool is_fake = sample != nullptr && is_simulated(*sample) && orrery_is_fake() != 0;
+  const std::int64_t bytes = bytes_of(payload);
+  orrery_op* op = orrery_op_new(call.kind, sizes.size(), is_fake ? 0 : static_cast<std::size_t>(bytes));
   if (op == nullptr) throw_errno(call.name);
+  op->payload_bytes = bytes;
+  if (is_fake) take = {};
   std::copy(sizes.begin(), sizes.end(), orrery_op_sizes(op));
   auto* flat = static_cast<char*>(orrery_op_payload(op));
-  for (const at::Tensor& tensor : payload) {
+  for (const at::Tensor& tensor : is_fake ? Tensors{} : payload) {
     copy_in(flat, tensor);
     if (call.reduction.op_ == Reduction::PREMUL_SUM) {
       scale(flat, tensor.scalar_type(), bytes_of(tensor), factor_of(call.reduction));
     }
     flat += bytes_of(tensor);
   }
-  const at::Tensor* sample = payload.empty() ? (outputs.empty() ? nullptr : outputs.data()) : payload.data();
   if (sample != nullptr) {
     op->dtype = static_cast<std::uint32_t>(sample->scalar_type());
     op->element = static_cast<std::uint32_t>(sample->element_size());

@@ -82,8 +82,10 @@ int orrery_is_kernel(const char* name);
 
 /* For programs whose device computes beside the host (CUDA's streams). Operators that say so are charged to the present
  * queue, see queue_clock.hpp. Nothing of it happens before orrery_queues_begin(). */
-void orrery_queues_begin(void);
+void orrery_queues_begin(int is_fake);
 int orrery_has_queues(void);
+/* Whether the device's tensors have no data: operations carry their sizes alone. */
+int orrery_is_fake(void);
 /* What the program issues from now on goes on this queue; 0 is the first one's. */
 void orrery_queue_select(uint64_t queue);
 /* The operator that runs now is work of the device. */

@@ -8,6 +8,8 @@ using namespace orrery::live;
 
 namespace {
 
+bool has_no_data = false;
+
 /// Null where nothing is charged: no rank, no queues, another thread.
 QueueClock* own_queues() {
   Session* const self = session();
@@ -16,11 +18,14 @@ QueueClock* own_queues() {
 
 }  // namespace
 
-void orrery_queues_begin(void) {
+void orrery_queues_begin(int is_fake) {
   if (session() == nullptr) return;
+  has_no_data = is_fake != 0;
   const std::scoped_lock lock{session()->mutex()};
   session()->begin_queues();
 }
+
+int orrery_is_fake(void) { return has_no_data ? 1 : 0; }
 
 int orrery_has_queues(void) { return session() != nullptr && session()->queues() != nullptr ? 1 : 0; }
 
