@@ -19,7 +19,7 @@ SHAPES = [
     "decode:896:14:3584:2:100", "decode:1152:18:3072:1:500",
     "train:320:5:1280:2:60", "train:448:7:1792:3:50", "train:640:10:2560:1:100", "train:896:14:3584:2:40",
 ]
-LAUNCHES, STEPS = 4, 25
+LAUNCHES, STEPS = 3, 25
 
 
 def measured() -> list[float]:

@@ -62,8 +62,16 @@ def in_turn(function: Callable, sets: list) -> Callable[[], object]:
     return call
 
 
-def gemm(dtype: str, batch: int, m: int, n: int, k: int) -> Case:
+def gemm(dtype: str, batch: int, m: int, n: int, k: int, layout: str = "nt") -> Case:
+    """Layout nt is that of linear layers; nn and tn are those of their gradients, whose factors are all hot."""
     kind = DTYPES[dtype]
+    if layout != "nt":
+
+        def make_hot():
+            a, b = torch.randn(*((m, k) if layout == "nn" else (k, m))).to(kind), torch.randn(k, n).to(kind)
+            return (lambda: torch.mm(a, b)) if layout == "nn" else (lambda: torch.mm(a.t(), b))
+
+        return Case(f"gemm@{layout}", dtype, (batch, m, n, k), make_hot)
 
     def make():
         if batch > 1:
@@ -90,6 +98,10 @@ def gemms(dtype: str, count: int) -> Iterator[Case]:
         count, (1, 12), (5, 12.5), (4, 12.5), fits=lambda m, n, k: m > 1 and 2e5 < 2 * m * n * k < most
     ):
         yield gemm(dtype, 1, m, n, k)
+    for index, (m, n, k) in enumerate(
+        spread(count, (4, 12), (5, 12.5), (4, 12.5), fits=lambda m, n, k: 1e6 < 2 * m * n * k < most)
+    ):
+        yield gemm(dtype, 1, m, n, k, ("nn", "tn")[index % 2])
     for m, n, k in ((16, 32000, 256), (64, 32000, 256), (128, 8192, 512), (4, 32000, 512)):  # Heads over a vocabulary.
         yield gemm(dtype, 1, m, n, k)
     for batch, m, n, k in spread(

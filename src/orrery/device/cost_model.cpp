@@ -2,7 +2,6 @@
 #include "orrery/device/cost_model.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <stdexcept>
 #include <type_traits>
@@ -40,14 +39,16 @@ CostModel::CostModel(const Rates& rates, OperatorTable table) : rates_{rates}, t
 
 const Series* CostModel::find(const Operator& op) const {
   if (table_.empty()) return nullptr;
-  for (const std::string_view name : {op.name, op.family, kClassNames[static_cast<std::size_t>(op.kind)]}) {
+  const std::string_view plain = op.family.substr(0, op.family.find('@'));
+  const std::string_view of_class = kClassNames[static_cast<std::size_t>(op.kind)];
+  for (const std::string_view name : {op.name, op.family, plain, of_class}) {
     const Series* const found = table_.find(name, op.type);
     if (found != nullptr && found->points.front().axes.count == op.axes.count) return found;
   }
   return nullptr;
 }
 
-Estimate CostModel::estimate(const Series& series, const Axes& axes, double base_ps) {
+Estimate CostModel::estimate(const Series& series, const Axes& axes) {
   std::uint64_t key = 0xcbf29ce484222325;
   const auto add = [&](std::uint64_t value) {
     key = (key ^ value) * 0x100000001b3;
@@ -55,9 +56,8 @@ Estimate CostModel::estimate(const Series& series, const Axes& axes, double base
   };
   add(static_cast<std::uint64_t>(&series - table_.series().data()));
   for (std::size_t i = 0; i < axes.count; ++i) add(static_cast<std::uint64_t>(axes[i]));
-  add(std::bit_cast<std::uint64_t>(base_ps));
   const auto [found, is_new] = estimates_.try_emplace(key);
-  if (is_new) found->second = interpolate(series, axes, base_ps, rates_);
+  if (is_new) found->second = interpolate(series, axes, rates_);
   return found->second;
 }
 
@@ -83,7 +83,7 @@ Cost CostModel::cost(const Operator& op) {
   const double ideal = roofline_ps(work, op.kind, op.type, rates_);
   const Series* const series = launches > 0 ? find(op) : nullptr;
   if (series != nullptr) {
-    const Estimate found = estimate(*series, op.axes, ideal);
+    const Estimate found = estimate(*series, op.axes);
     cost.device_ps = whole_ps(found.duration_ps);
     cost.source = found.is_extrapolated ? CostSource::kExtrapolated : CostSource::kTable;
     return cost;

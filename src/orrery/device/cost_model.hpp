@@ -40,7 +40,7 @@ class CostModel {
  private:
   [[nodiscard]] const Series* find(const Operator& op) const;
   /// Programs repeat themselves; interpolating takes microseconds.
-  [[nodiscard]] Estimate estimate(const Series& series, const Axes& axes, double base_ps);
+  [[nodiscard]] Estimate estimate(const Series& series, const Axes& axes);
 
   Rates rates_;
   OperatorTable table_;

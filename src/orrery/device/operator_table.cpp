@@ -145,19 +145,16 @@ const Series* OperatorTable::find(std::string_view name, DataType type) const {
   return nullptr;
 }
 
-Estimate interpolate(const Series& series, const Axes& axes, double base_ps, const Rates& rates) {
+Estimate interpolate(const Series& series, const Axes& axes, const Rates& rates) {
   const std::size_t wanted = std::size_t{3} * axes.count + 4;
   const Place at = place_of(axes);
   const std::vector<Neighbour> near = nearest(series, at, ones_of(axes), wanted);
   const Point& first = series.points[near.front().index];
-  const double base = std::max(base_ps + static_cast<double>(rates.launch_ps), 1.0);
-  if (near.front().distance == 0) {
-    // Profiled. An operator that moves other bytes than the family does (broadcasts) still differs by its roofline.
-    return {.duration_ps = first.duration_ps / base_of(series, first.axes, rates) * base};
-  }
+  if (near.front().distance == 0) return {.duration_ps = first.duration_ps};
   const bool is_extrapolated = is_outside(series, at, axes.count);
   const double ratio = fitted_ratio(series, at, near, rates, !is_extrapolated);
-  return {.duration_ps = portable_exp2(ratio) * base, .is_extrapolated = is_extrapolated};
+  return {.duration_ps = portable_exp2(ratio) * base_of(series, axes, rates),
+          .is_extrapolated = is_extrapolated};
 }
 
 }  // namespace orrery::device

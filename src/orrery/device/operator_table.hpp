@@ -46,8 +46,7 @@ struct Estimate {
   bool is_extrapolated = false;
 };
 
-/// Of an operator whose roofline is `base_ps`, from a series with points.
-[[nodiscard]] Estimate interpolate(const Series& series, const Axes& axes, double base_ps,
-                                   const Rates& rates);
+/// From a series with points.
+[[nodiscard]] Estimate interpolate(const Series& series, const Axes& axes, const Rates& rates);
 
 }  // namespace orrery::device

@@ -56,7 +56,7 @@ TEST(Interpolation, ProfiledPointsAreExact) {
   const OperatorTable table = grid();
   const Series& series = *table.find("gemm", DataType::kFp32);
   for (const Point& point : series.points) {
-    const Estimate found = interpolate(series, point.axes, base_of(point.axes), some_rates());
+    const Estimate found = interpolate(series, point.axes, some_rates());
     EXPECT_NEAR(found.duration_ps / point.duration_ps, 1.0, 1e-12);
     EXPECT_FALSE(found.is_extrapolated);
   }
@@ -66,7 +66,7 @@ TEST(Interpolation, BetweenPointsItFollowsAPowerLaw) {
   const OperatorTable table = grid();
   const Series& series = *table.find("gemm", DataType::kFp32);
   for (const Axes& axes : {gemm(100, 500, 700), gemm(32, 128, 2048), gemm(700, 3000, 90)}) {
-    const Estimate found = interpolate(series, axes, base_of(axes), some_rates());
+    const Estimate found = interpolate(series, axes, some_rates());
     EXPECT_NEAR(found.duration_ps / truth(axes), 1.0, 0.01);
     EXPECT_FALSE(found.is_extrapolated);
   }
@@ -76,7 +76,7 @@ TEST(Interpolation, OutsideItIsToldAndStaysNearTheRoofline) {
   const OperatorTable table = grid();
   const Series& series = *table.find("gemm", DataType::kFp32);
   const Axes axes = gemm(16384, 16384, 16384);
-  const Estimate found = interpolate(series, axes, base_of(axes), some_rates());
+  const Estimate found = interpolate(series, axes, some_rates());
   EXPECT_TRUE(found.is_extrapolated);
   EXPECT_NEAR(found.duration_ps / truth(axes), 1.0, 0.3);
 }
@@ -93,15 +93,15 @@ TEST(Interpolation, SingleRowsAreTheirOwnKind) {
   const Axes two = gemm(16, 300, 300);
   const Axes one = gemm(1, 300, 300);
   const Series& series = changed.series().front();
-  EXPECT_NEAR(interpolate(series, two, base_of(two), some_rates()).duration_ps / truth(two), 1.0, 0.02);
-  EXPECT_NEAR(interpolate(series, one, base_of(one), some_rates()).duration_ps / truth(one), 10.0, 0.2);
+  EXPECT_NEAR(interpolate(series, two, some_rates()).duration_ps / truth(two), 1.0, 0.02);
+  EXPECT_NEAR(interpolate(series, one, some_rates()).duration_ps / truth(one), 10.0, 0.2);
 }
 
 TEST(Interpolation, ASinglePointIsEnough) {
   OperatorTable table;
   table.add("gemm", DataType::kFp32, OperatorClass::kGemm, {.axes = gemm(8, 8, 8), .duration_ps = 2e6});
   const Axes axes = gemm(800, 800, 800);
-  const Estimate found = interpolate(table.series().front(), axes, base_of(axes), some_rates());
+  const Estimate found = interpolate(table.series().front(), axes, some_rates());
   EXPECT_TRUE(found.is_extrapolated);
   EXPECT_GT(found.duration_ps, 0);
 }

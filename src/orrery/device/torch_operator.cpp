@@ -60,6 +60,9 @@ void set_product(Operator& op, const TensorShape& a, const TensorShape& b, bool 
   const std::int64_t batch = m * k == 0 ? 0 : device::elements_of(a) / (m * k);
   op.type = type_of(a);
   if (op.type == DataType::kFp32 && allows_tf32) op.type = DataType::kTf32;
+  // Libraries have other kernels for other layouts. A table need not tell them apart.
+  if (!a.is_dense) op.family = "gemm@tn";
+  if (a.is_dense && b.is_dense) op.family = "gemm@nn";
   set_axes(op, {batch, m, n, k});
   op.work = gemm_work(op.axes, op.type);
 }

@@ -39,7 +39,7 @@ class Shapes {
 TEST(Classify, Products) {
   const Operator mm = classify(
       {.name = "aten::mm", .inputs = Shapes{}.add({3, 7}).add({7, 5}), .outputs = Shapes{}.add({3, 5})});
-  EXPECT_EQ(mm.family, "gemm");
+  EXPECT_EQ(mm.family, "gemm@nn");
   EXPECT_EQ(mm.kind, OperatorClass::kGemm);
   EXPECT_EQ(mm.axes, (Axes{.sizes = {1, 3, 5, 7}, .count = 4}));
   EXPECT_EQ(mm.work.flops, 2.0 * 3 * 5 * 7);
@@ -54,6 +54,15 @@ TEST(Classify, Products) {
   const Operator mv =
       classify({.name = "aten::mv", .inputs = Shapes{}.add({3, 7}).add({7}), .outputs = Shapes{}.add({3})});
   EXPECT_EQ(mv.axes, (Axes{.sizes = {1, 3, 1, 7}, .count = 4}));
+}
+
+TEST(Classify, ProductsKnowTheirLayout) {
+  Shapes linear = Shapes{}.add({3, 7}).add({7, 5});
+  linear.last().is_dense = false;  // The transposed weight of a linear layer.
+  EXPECT_EQ(classify({.name = "aten::mm", .inputs = linear}).family, "gemm");
+  Shapes gradient = Shapes{}.add({3, 7});
+  gradient.last().is_dense = false;
+  EXPECT_EQ(classify({.name = "aten::mm", .inputs = gradient.add({7, 5})}).family, "gemm@tn");
 }
 
 TEST(Classify, ProductsKnowTheirType) {

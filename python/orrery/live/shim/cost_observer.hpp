@@ -117,6 +117,7 @@ class CostObserver {
   static bool read(const at::Tensor& tensor, std::uint32_t argument, ObservedCall& call) {
     if (!tensor.defined() || tensor.layout() != at::kStrided) return true;
     const c10::TensorImpl& implementation = *tensor.unsafeGetTensorImpl();
+    if (implementation.is_wrapped_number()) return true;  // The 1 of "x + 1": no memory.
     const bool is_wrapped = implementation.key_set().has(c10::DispatchKey::Python);
     const bool is_empty = has_no_memory(implementation);
     if (is_wrapped ? !(is_empty && is_fake_run_) : is_empty) return false;
