@@ -94,3 +94,21 @@ def test_without_computing_there_is_nothing_to_gain(case: Case, ahead: Callable[
     for site in why["overlap"]["sites"]:
         assert (site["at_most_ps"] or 0) < why["total_ps"] / 10_000
     assert why["overlap"]["together"] is None
+
+
+WIDE = ["--dim", "512", "--hidden", "1024", "--layers", "4", "--tokens", "1", "--prompt", "planets" * 20]
+FOUND = Case(
+    "voltage's overlap",
+    words=["-n", "3", "--json", "--capture", "capture", "--dataflow", str(EXAMPLES / "voltage.py"), *WIDE],
+    run=explained,
+)
+
+
+@pytest.mark.parametrize("case", ids([FOUND]))
+def test_what_improves_voltage_is_found(case: Case, ahead: Callable[[Case], tuple[dict, dict]]) -> None:
+    """examples/voltage_improved.py computes the queries of its own rows while the others' travel."""
+    _, why = ahead(case)
+    site = max(why["overlap"]["sites"], key=lambda one: one["saved_ps"] or 0)
+    assert site["site"].startswith("all_gather at ")
+    assert "linear at voltage.py:" in json.dumps(site, ensure_ascii=False).replace("examples/", "")
+    assert 0 < site["saved_ps"] < why["total_ps"]
