@@ -4,6 +4,7 @@
     orrery run -n 2 --cluster hgx-h100 --device-map cuda=cpu examples/cuda/streams.py
 """
 
+import argparse
 import os
 
 import torch
@@ -22,9 +23,13 @@ def timed(work) -> float:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", type=int, default=512, metavar="N", help="of the matrices (default 512)")
+    parser.add_argument("--times", action="store_true", help="print them")
+    args = parser.parse_args()
     dist.init_process_group("nccl")
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-    a = torch.randn(512, 512, device="cuda")
+    a = torch.randn(args.size, args.size, device="cuda")
     side = torch.cuda.Stream()
 
     def product() -> torch.Tensor:
@@ -69,7 +74,7 @@ def main() -> None:
     assert hidden < two, (hidden, two)
     if dist.get_rank() == 0:
         print("two products at once take less than one after the other")
-        if os.environ.get("SHOW_TIMES"):
+        if args.times:
             print(f"one {one:.3f} ms, two {two:.3f} ms, at once {both:.3f} ms, with a collective {hidden:.3f} ms")
     dist.destroy_process_group()
 

@@ -21,6 +21,24 @@ def install(library: ModuleType) -> None:
         return save(thing, *rest, **options)
 
     torch.save = save_data
+    keep_buckets(library)
+
+
+def keep_buckets(library: ModuleType) -> None:
+    """DDP sends the order of its buckets through the device to all ranks. It does not depend on values, so each rank
+    has it already."""
+    import torch.distributed as dist
+
+    rebuild = dist.Reducer._rebuild_buckets
+
+    def rebuild_buckets(self):
+        library.keep_host_values(True)
+        try:
+            return rebuild(self)
+        finally:
+            library.keep_host_values(False)
+
+    dist.Reducer._rebuild_buckets = rebuild_buckets
 
 
 def has_cuda(torch: ModuleType, thing: object) -> bool:

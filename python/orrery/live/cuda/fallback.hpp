@@ -48,10 +48,8 @@ class Redirection {
     if (waits && is_fake) refuse_values(schema_.name());
     if (waits) wait_for_stream();
     {
-      const at::AutoDispatchBelowADInplaceOrView below_autograd;
       const c10::impl::ExcludeDispatchKeyGuard below_autocast{c10::autocast_dispatch_keyset};
-      const at::DisableRecordFunctionGuard
-          unseen;  // One operator of the device, whatever the CPU makes of it.
+      const Kernel kernel;  // One operator of the device, whatever the CPU makes of it.
       op_.redispatchBoxed(c10::DispatchKeySet{Twins::key()}, &stack_);
     }
     twins_.settle();

@@ -36,11 +36,11 @@ inline at::Tensor& copy(at::Tensor& self, const at::Tensor& source, bool non_blo
   if (self.is_same(source)) return self;
   orrery_queue_work();
   const bool crosses = is_ours(self) != is_ours(source);
-  {
-    if (is_fake && !is_ours(self)) refuse_values("a copy from the device to the host");
+  const bool is_kept = is_fake && !is_ours(self);
+  if (is_kept && !keeps_host_values) refuse_values("a copy from the device to the host");
+  if (!is_kept) {
     Twins twins;
-    const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    const at::DisableRecordFunctionGuard unseen;
+    const Kernel kernel;
     at::Tensor to = is_ours(self) ? twins.to_host(self, false) : self;
     const at::Tensor from = is_fake && !is_ours(source) ? Twins::shape_of(source) : source;
     to.copy_(is_ours(from) ? twins.to_host(from, false) : from);

@@ -73,6 +73,8 @@ class Memory {
 
 /// `--compute fake`: tensors of the devices have sizes and addresses, and no memory behind them.
 inline bool is_fake = false;
+/// What is copied from a device leaves the host's tensor as it is, where that is known to have the same values.
+inline bool keeps_host_values = false;
 
 /// An address that nobody may look at: from a part of the address space without access, over and over again.
 inline void* fake_address(std::size_t bytes) {

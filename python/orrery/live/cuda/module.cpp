@@ -27,6 +27,25 @@ TORCH_LIBRARY_IMPL(aten, CUDA, library) {
   }
 }
 
+/// Every other operator that the CPU has a kernel for goes there at once. Otherwise torch would make the result of
+/// many itself and ask for the form that writes into it, which for some is another computation.
+[[maybe_unused]] const bool is_redirected = [] {
+  static auto* library =
+      new torch::Library{torch::Library::IMPL, "aten", c10::DispatchKey::CUDA, __FILE__, __LINE__};
+  for (const c10::OperatorName& name : c10::Dispatcher::singleton().getAllOpNames()) {
+    const auto op = c10::Dispatcher::singleton().findOp(name);
+    if (!op || name.name.rfind("aten::", 0) != 0 || !op->hasSchema()) continue;
+    if (!op->hasKernelForDispatchKey(c10::DispatchKey::CPU) ||
+        op->hasKernelForDispatchKey(c10::DispatchKey::CUDA)) {
+      continue;
+    }
+    const std::string full =
+        name.name.substr(6) + (name.overload_name.empty() ? "" : "." + name.overload_name);
+    library->impl(full.c_str(), torch::CppFunction::makeFromBoxedFunction<&redirect>());
+  }
+  return true;
+}();
+
 C10_REGISTER_GUARD_IMPL(CUDA, Guard);
 
 /// When this library is loaded, which is before torch is imported: torch asks for its hooks only once, on the way.
@@ -44,6 +63,7 @@ void define(py::module_& module) {
   module.def("set_memory_limit", [](std::int64_t bytes) { Memory::instance().set_limit(bytes); });
   module.def("set_engine_starting", [](bool is_starting) { is_engine_starting = is_starting; });
   module.def("set_fake", [] { is_fake = true; });
+  module.def("keep_host_values", [](bool keeps) { keeps_host_values = keeps; });
   module.def("begin_queues", [] { orrery_queues_begin(is_fake ? 1 : 0); });
   module.def("get_device", [] { return static_cast<int>(this_device); });
   module.def("set_device",

@@ -10,6 +10,19 @@
 
 namespace orrery::live::cuda {
 
+/// While one of these lives, the CPU's libraries work for the device: unseen by observers of operators and of the clock.
+class Kernel {
+ public:
+  Kernel() { orrery_kernel_begin(); }
+  ~Kernel() { orrery_kernel_end(); }
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+
+ private:
+  const at::AutoDispatchBelowADInplaceOrView below_autograd_;
+  const at::DisableRecordFunctionGuard unseen_;
+};
+
 inline bool is_ours(const at::Tensor& tensor) { return tensor.defined() && tensor.is_cuda(); }
 
 /// `impl` as a tensor on another device, with the same memory.

@@ -90,6 +90,10 @@ int orrery_is_fake(void);
 void orrery_queue_select(uint64_t queue);
 /* The operator that runs now is work of the device. */
 void orrery_queue_work(void);
+/* A kernel of the device runs on this thread, in the CPU's libraries. When those look at the clock it is not the program
+ * that looks: they see the last point, and nothing is charged. */
+void orrery_kernel_begin(void);
+void orrery_kernel_end(void);
 #define ORRERY_QUEUE_PRESENT UINT64_MAX
 #define ORRERY_QUEUE_ALL (UINT64_MAX - 1)
 /* When everything that is on the queue now will have ended. */

@@ -24,6 +24,8 @@ void QueueClock::launch(std::int64_t host, std::int64_t device) {
 }
 
 void QueueClock::charge(std::int64_t host, std::int64_t device) {
+  constexpr std::uint64_t kStreamBits = 0xffffffff;
+  if ((present_ & kStreamBits) != 0) return launch(host, device);
   const std::int64_t before = ready();
   if (device > 0 || before > host_) ends_[present_] = before + host + device;
   host_ += host;

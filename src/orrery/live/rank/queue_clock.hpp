@@ -9,12 +9,16 @@
 ///   reach    the host waits until t (synchronize, .item()):              host = max(host, t)
 ///
 /// Where times are measured on this host, a stretch of the program is charged as a whole: h of Python and d of
-/// operators of the device. Both then go on the present queue, and h moves the host as well:
+/// operators of the device. On a side queue that is one launch. On a device's default queue both go on the queue, and h
+/// moves the host as well:
 ///
 ///   charge   end = (end > host or d > 0) ? max(end, host) + h + d : end;  host += h
 ///
-/// With one queue ready() is then what a rank without queues would have as its clock, to the picosecond: the device
-/// is this host, which does one thing after the other. Times are picoseconds.
+/// With this queue alone ready() is then what a rank without queues would have as its clock, to the picosecond: the
+/// device is this host, which does one thing after the other. Times are picoseconds.
+///
+/// Queues are numbered by device and stream: the upper half of a number is the device, the lower half the stream, 0 for
+/// the default one.
 #include <cstdint>
 #include <unordered_map>
 

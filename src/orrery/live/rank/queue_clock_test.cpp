@@ -23,6 +23,20 @@ TEST(QueueClock, OneMeasuredQueueIsPlainCharging) {
   EXPECT_EQ(clock.host(), plain);
 }
 
+TEST(QueueClock, PythonDelaysNoSideQueue) {
+  QueueClock clock;
+  clock.charge(0, 100);
+  clock.select(1);
+  clock.charge(5, 30);
+  EXPECT_EQ(clock.end_of(1), 35);
+  clock.charge(7, 0);  // The way back to the default queue.
+  EXPECT_EQ(clock.end_of(1), 35);
+  EXPECT_EQ(clock.host(), 12);
+  clock.select(std::uint64_t{1} << 32);  // Another device's default queue.
+  clock.charge(1, 2);
+  EXPECT_EQ(clock.ready(), 15);
+}
+
 TEST(QueueClock, LaunchesRunAheadOfTheDevice) {
   QueueClock clock;
   for (int i = 0; i < 4; ++i) clock.launch(2, 10);

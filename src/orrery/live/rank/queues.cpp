@@ -9,6 +9,7 @@ using namespace orrery::live;
 namespace {
 
 bool has_no_data = false;
+thread_local constinit int kernel_depth = 0;
 
 /// Null where nothing is charged: no rank, no queues, another thread.
 QueueClock* own_queues() {
@@ -24,6 +25,10 @@ void orrery_queues_begin(int is_fake) {
   const std::scoped_lock lock{session()->mutex()};
   session()->begin_queues();
 }
+
+void orrery_kernel_begin(void) { ++kernel_depth; }
+void orrery_kernel_end(void) { --kernel_depth; }
+bool orrery::live::is_in_kernel() { return kernel_depth > 0; }
 
 int orrery_is_fake(void) { return has_no_data ? 1 : 0; }
 

@@ -147,7 +147,7 @@ int orrery_rank_leave(int status) {
 int64_t orrery_now(void) {
   Session* const self = session();
   if (self == nullptr) return 0;
-  if (!interpose_is_rank_thread() || self->is_paused()) return self->last_clock();
+  if (!interpose_is_rank_thread() || self->is_paused() || is_in_kernel()) return self->last_clock();
   std::int64_t clock = 0;
   guarded([&] {
     const std::scoped_lock lock{self->mutex()};

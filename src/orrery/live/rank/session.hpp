@@ -110,6 +110,9 @@ class Session {
   std::unordered_map<std::uint64_t, std::uint64_t> generations_;
 };
 
+/// Whether this thread is within orrery_kernel_begin() and _end().
+[[nodiscard]] bool is_in_kernel();
+
 /// Null while this process is no rank (or a child of one).
 [[nodiscard]] Session* session();
 
