@@ -15,7 +15,8 @@ from torch.nn.parallel import DistributedDataParallel as DDP
 def train(local_rank: int, dtype: torch.dtype) -> list[float]:
     device = torch.device(f"cuda:{local_rank}")
     torch.manual_seed(1)
-    model = DDP(nn.Sequential(nn.Linear(64, 64), nn.LayerNorm(64), nn.ReLU(), nn.Linear(64, 1)).to(device), [local_rank])
+    layers = nn.Sequential(nn.Linear(64, 64), nn.LayerNorm(64), nn.ReLU(), nn.Linear(64, 1))
+    model = DDP(layers.to(device), [local_rank])
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
     scaler = torch.amp.GradScaler("cuda", enabled=dtype == torch.float16)
     x, y = torch.randn(64, 64, device=device), torch.randn(64, 1, device=device)

@@ -43,7 +43,8 @@ def main() -> None:
     expected = torch.stack([experts[e](t) for t, e in zip(tokens, chosen.cpu().tolist(), strict=True)])
     torch.testing.assert_close(out, expected, atol=1e-5, rtol=1e-5)
     counts = [None] * world
-    dist.all_gather_object(counts, {"rank": rank, "host": os.environ["GROUP_RANK"], "kept": int((chosen == rank).sum())})
+    kept = int((chosen == rank).sum())
+    dist.all_gather_object(counts, {"rank": rank, "host": os.environ["GROUP_RANK"], "kept": kept})
     if rank == 0:
         print(f"{world} experts; tokens that stayed: {sum(one['kept'] for one in counts)} of {64 * world}")
     dist.destroy_process_group()

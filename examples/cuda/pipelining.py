@@ -14,7 +14,9 @@ from torch.distributed.pipelining import PipelineStage, Schedule1F1B
 
 
 def stage_of(model: Decoder, rank: int, world: int) -> nn.Module:
-    parts = [list(model.layers)[i * len(model.layers) // world : (i + 1) * len(model.layers) // world] for i in range(world)]
+    layers = list(model.layers)
+    cuts = [i * len(layers) // world for i in range(world + 1)]
+    parts = [layers[begin:end] for begin, end in zip(cuts, cuts[1:], strict=False)]
     first = [model.embedding] if rank == 0 else []
     last = [model.norm, model.output] if rank == world - 1 else []
     return nn.Sequential(*first, *parts[rank], *last)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`--compute fake`: the CUDA tensors of the program have sizes and no data, so that models that fit no machine run here.
+"""`--compute fake`: the program's CUDA tensors have sizes and no data, so that models that fit no machine run here.
 
 What the program computes on the CPU is real: loaders, samplers, seeds, objects that ranks send each other. Only values
 of the device cannot be had; asking for one ends the run at the line that asks.
@@ -17,7 +17,7 @@ def install(library: ModuleType) -> None:
 
     def save_data(thing, *rest, **options):
         if has_cuda(torch, thing):
-            raise NotImplementedError("orrery --compute fake: torch.save() needs values, and tensors have none in this run")
+            raise NotImplementedError("orrery --compute fake: torch.save() needs values; tensors have none in this run")
         return save(thing, *rest, **options)
 
     torch.save = save_data

@@ -41,8 +41,8 @@ def load() -> None:
     exec((build_shim.find_torch().folder / "version.py").read_text(), version)
     if version.get("cuda") or version.get("hip"):
         raise build_shim.ShimError(
-            f"--device-map cuda=cpu needs a torch without CUDA (torch {version['__version__']} has its own): install the "
-            "CPU build of torch into the environment, or choose another interpreter with --python"
+            f"--device-map cuda=cpu needs a torch without CUDA (torch {version['__version__']} has its own): install "
+            "the CPU build of torch into the environment, or choose another interpreter with --python"
         )
     if torch is None:
         ctypes.CDLL(_path())

@@ -16,7 +16,8 @@ def install(library: ModuleType) -> None:
         def __new__(cls, device=None, priority=0, **named):
             if "stream_id" in named:
                 return super().__new__(cls, **named)
-            index = library.get_device() if device is None else torch.cuda._utils._get_device_index(device, optional=True)
+            present = device is None
+            index = library.get_device() if present else torch.cuda._utils._get_device_index(device, optional=True)
             return super().__new__(cls, device=torch.device("cuda", index), priority=priority)
 
         @property
@@ -119,7 +120,7 @@ class Ranges:
 
 
 def install_graphs(torch) -> None:
-    """A graph replays kernels without Python, which cannot be had here; callables that would become graphs still run."""
+    """A graph replays kernels without Python, which is not to be had here; callables that would become graphs run."""
     graphs = torch.cuda.graphs
 
     class CUDAGraph:

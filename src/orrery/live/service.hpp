@@ -39,7 +39,8 @@ class LiveService final : public Pinned,
     /// Operations end with an error after their timeout, as long as something else goes on. When nothing does, a wait
     /// is without end: a mistake of the program, reported as one at once; unless ranks may fail, which is this.
     bool is_faulty = false;
-    bool is_device_time = false;  ///< What ranks charge is their device's time already, without compute_scale.
+    bool is_device_time =
+        false;  ///< What ranks charge is their device's time already, without compute_scale.
     std::uint64_t warmup_barriers =
         0;  ///< A rank's warm-up is over after so many barriers of the default group.
     std::function<void()> on_first_exit{};  ///< Told when the first rank is through; all are still there.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A tensor of a simulated device lies in host memory. Its twin is the same memory as a tensor of the CPU, so that the
-/// CPU's kernels can work on it; where there is no data, a tensor of device "meta", for the shapes alone. Twins live for
+/// CPU's kernels can work on it; where there is no data, a tensor of device "meta", for the shapes alone. They live for
 /// one call of an operator.
 ///
 /// What comes out is either one of the tensors that went in, a view of one, or new; what was written to may have been
@@ -10,7 +10,7 @@
 
 namespace orrery::live::cuda {
 
-/// While one of these lives, the CPU's libraries work for the device: unseen by observers of operators and of the clock.
+/// While one of these lives, the CPU's libraries work for the device: unseen by observers of operators and the clock.
 class Kernel {
  public:
   Kernel() { orrery_kernel_begin(); }
@@ -86,8 +86,9 @@ class Twins {
       if (!impl->storage().is_alias_of(storage)) impl->set_storage_keep_dtype(storage);
       const bool is_moved = impl->sizes() != pair.twin.sizes() || impl->strides() != pair.twin.strides() ||
                             impl->storage_offset() != pair.twin.storage_offset();
-      if (is_moved)
+      if (is_moved) {
         impl->set_sizes_and_strides(pair.twin.sizes(), pair.twin.strides(), pair.twin.storage_offset());
+      }
     }
     for (const Shared& shared : storages_) give_back(shared);
   }

@@ -24,7 +24,8 @@ inline bool is_simulated(const at::Tensor& tensor) { return tensor.is_cuda() && 
 
 /// Whether its memory is its flat form.
 inline bool is_flat(const at::Tensor& tensor) {
-  return (tensor.is_cpu() || is_simulated(tensor)) && tensor.is_contiguous() && !tensor.is_conj() && !tensor.is_neg();
+  return (tensor.is_cpu() || is_simulated(tensor)) && tensor.is_contiguous() && !tensor.is_conj() &&
+         !tensor.is_neg();
 }
 
 /// Flat memory of somebody else, seen as a tensor like `tensor`.
