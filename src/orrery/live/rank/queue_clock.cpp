@@ -12,7 +12,7 @@ std::int64_t QueueClock::end_of(std::uint64_t queue) const {
 
 std::int64_t QueueClock::end_of_all() const {
   std::int64_t last = host_;
-  for (const auto& [queue, end] : ends_) last = std::max(last, end);  // A maximum: the order does not matter.
+  for (const auto& [queue, end] : ends_) last = std::max(last, end);
   return last;
 }
 

@@ -20,7 +20,7 @@
 /// Queues are numbered by device and stream: the upper half of a number is the device, the lower half the stream, 0 for
 /// the default one.
 #include <cstdint>
-#include <unordered_map>
+#include <map>
 
 namespace orrery::live {
 
@@ -43,7 +43,7 @@ class QueueClock {
  private:
   std::int64_t host_ = 0;
   std::uint64_t present_ = 0;
-  std::unordered_map<std::uint64_t, std::int64_t> ends_;
+  std::map<std::uint64_t, std::int64_t> ends_;
 };
 
 }  // namespace orrery::live
