@@ -23,6 +23,7 @@ def run(
     network: str = "flow",
     algorithm: "str | None" = None,
     compute: str = "measured",
+    device_map: "str | None" = None,
     jobs: int = 1,
     faults: "str | os.PathLike[str] | None" = None,
     out: "str | os.PathLike[str] | None" = None,
@@ -42,13 +43,14 @@ def run(
 
     script: a path, or ["-m", "module"]. Without `ranks` the program starts its own. What the ranks print goes to
     standard error, unless `quiet`. `capture` is a folder for traces that orrery.replay() runs to the same
-    times. Raises InputError or SimulationError with what the command would print.
+    times. device_map="cuda=cpu" lets programs for CUDA
+    run on this host's CPU. Raises InputError or SimulationError with what the command would print.
     """
     program = [os.fspath(script)] if isinstance(script, (str, os.PathLike)) else list(script)
     words = [str(PROGRAM), "run", "--json", "--cluster", os.fspath(cluster), "--network", network]
     words += ["--compute", compute, "--jobs", str(jobs), "--seed", str(seed)]
     optional = {"-n": ranks, "--algorithm": algorithm, "--faults": faults, "--out": out, "--warmup": warmup}
-    optional["--capture"] = capture
+    optional |= {"--capture": capture, "--device-map": device_map}
     for option, value in optional.items():
         if value is not None:
             words += [option, os.fspath(value) if isinstance(value, os.PathLike) else str(value)]

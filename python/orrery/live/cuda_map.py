@@ -82,9 +82,21 @@ def install() -> None:
     from . import cuda_bindings, cuda_fake
 
     cuda_bindings.install(library())
+    describe(0)  # Programs that start their own ranks ask before they are ranks.
     cuda_fake.share_objects_on_host()
     if settings()["fake"]:
         cuda_fake.install(library())
+
+
+def describe(rank: int) -> None:
+    """Sets the devices of the host on which this rank is."""
+    from . import cuda_bindings
+
+    _, _, _, count, kind = settings()["ranks"][rank]
+    device = settings()["devices"][kind]
+    library().set_device_count(count)
+    library().set_memory_limit(device["memory"])
+    cuda_bindings.describe(device["name"], device["memory"], count)
 
 
 def begin_rank(rank: int) -> None:
@@ -93,13 +105,7 @@ def begin_rank(rank: int) -> None:
         return
     import torch
 
-    _, _, _, count, kind = settings()["ranks"][rank]
-    device = settings()["devices"][kind]
-    library().set_device_count(count)
-    library().set_memory_limit(device["memory"])
-    from . import cuda_bindings
-
-    cuda_bindings.describe(device["name"], device["memory"], count)
+    describe(rank)
     # Backward runs on the thread that calls it, as it does for the CPU: the engine starts no threads for devices.
     torch._C._set_multithreading_enabled(False)
     library().set_engine_starting(True)

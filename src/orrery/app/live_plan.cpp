@@ -123,6 +123,11 @@ LivePlan plan_live(const LiveOptions& options) {
   plan.is_device_time =
       !plan.models.empty() || (plan.compute.mode == live::MeterMode::kLedger &&
                                live::has_device_time(live::ledger_path(plan.compute.ledger, 0)));
+  if (plan.is_device_time && plan.models.empty() && !options.device_map.empty()) {
+    refuse_option(options, "compute", options.compute,
+                  "the ledger of a run by model does not say when the device's work was launched: with "
+                  "--device-map run --compute model again, which gives the same");
+  }
   plan.catalog = options.catalog.empty() ? topology::catalog_directory() : options.catalog;
   plan.fallback = plan.cluster.nccl_platform.empty() ? "gloo" : "nccl";
   plan.algorithm = options.algorithm.empty() ? plan.fallback : options.algorithm;
