@@ -5,7 +5,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "orrery/base/pinned.hpp"
+#include "orrery/app/scratch_folder.hpp"
 #include "orrery/base/units.hpp"
 
 namespace orrery::app {
@@ -17,16 +17,14 @@ struct DataflowNote {
 };
 
 /// A folder for as long as this lives. Ranks write dataflow.<rank>.tsv when they leave.
-class DataflowNotes : Pinned {
+class DataflowNotes {
  public:
-  DataflowNotes();
-  ~DataflowNotes();
-  [[nodiscard]] const std::string& folder() const { return folder_; }
+  [[nodiscard]] const std::string& folder() const { return folder_.path(); }
   /// By the handle of the operation that was waited for.
   [[nodiscard]] std::unordered_map<std::uint64_t, DataflowNote> read(std::size_t rank) const;
 
  private:
-  std::string folder_;
+  ScratchFolder folder_{"dataflow"};
 };
 
 }  // namespace orrery::app

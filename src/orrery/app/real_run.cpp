@@ -14,6 +14,7 @@
 #include "orrery/app/live_plan.hpp"
 #include "orrery/app/live_records.hpp"
 #include "orrery/app/real_records.hpp"
+#include "orrery/app/scratch_folder.hpp"
 #include "orrery/base/error.hpp"
 #include "orrery/base/output_file.hpp"
 #include "orrery/base/text.hpp"
@@ -35,24 +36,6 @@ constexpr std::int64_t kMostRanks = 250;
   shaped.option_prefix = options.option_prefix;
   refuse_option(shaped, option, value, expected);
 }
-
-/// A folder that goes when we do.
-class Scratch : Pinned {
- public:
-  Scratch() {
-    std::string name = (fs::temp_directory_path() / "orrery-real-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw InputError{name + ": a temporary folder cannot be made"};
-    path_ = name;
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 bool has_command(const char* name) {
   const char* variable = std::getenv("PATH");
@@ -199,7 +182,7 @@ std::optional<RealLink> parse_link(const std::string& text) {
 
 std::vector<live::RealTimeline> launch_real(const RealOptions& options, std::vector<std::string>& notes) {
   check(options);
-  const Scratch scratch;
+  const ScratchFolder scratch{"real"};
   const live::ChildEvent end = run_launcher(options, scratch.path());
   if (end.was_killed || end.status != 0) explain_failure(scratch.path(), end);
   std::vector<live::RealTimeline> launches;
