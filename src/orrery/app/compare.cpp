@@ -27,7 +27,7 @@ Difference difference_of(const std::string& name, const Comparison& runs, const 
   difference.a_interval = median_interval(a);
   difference.b_interval = median_interval(b);
   difference.relative = difference.b == 0 ? 0 : difference.a / difference.b - 1;
-  difference.relative_interval = ratio_interval(a, b);
+  if (a.size() > 1 || b.size() > 1) difference.relative_interval = ratio_interval(a, b);
   difference.p_value = mann_whitney(a, b);
   return difference;
 }

@@ -41,7 +41,8 @@ struct Difference {
   Interval a_interval;
   Interval b_interval;
   double relative = 0;  ///< a / b - 1.
-  Interval relative_interval;
+  std::optional<Interval>
+      relative_interval;  ///< None where both sides are one run: nothing is known of the spread.
   std::optional<double> p_value;
 };
 

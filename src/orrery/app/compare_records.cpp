@@ -15,14 +15,15 @@ using Json = nlohmann::ordered_json;
 Json interval_json(const Interval& interval) { return Json::array({interval.low, interval.high}); }
 
 Json difference_json(const Difference& one) {
-  return {{"name", one.name},
-          {"a_ps", one.a},
-          {"b_ps", one.b},
-          {"a_interval_ps", interval_json(one.a_interval)},
-          {"b_interval_ps", interval_json(one.b_interval)},
-          {"relative", one.relative},
-          {"relative_interval", interval_json(one.relative_interval)},
-          {"p_value", one.p_value ? Json(*one.p_value) : Json(nullptr)}};
+  return {
+      {"name", one.name},
+      {"a_ps", one.a},
+      {"b_ps", one.b},
+      {"a_interval_ps", interval_json(one.a_interval)},
+      {"b_interval_ps", interval_json(one.b_interval)},
+      {"relative", one.relative},
+      {"relative_interval", one.relative_interval ? interval_json(*one.relative_interval) : Json(nullptr)},
+      {"p_value", one.p_value ? Json(*one.p_value) : Json(nullptr)}};
 }
 
 Json run_json(const ComparedRun& run) {

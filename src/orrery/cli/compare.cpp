@@ -44,7 +44,9 @@ std::vector<std::string> row_of(const app::Difference& one) {
           time_text(one.a),
           time_text(one.b),
           percent(one.relative),
-          fmt::format("{} .. {}", percent(one.relative_interval.low), percent(one.relative_interval.high)),
+          one.relative_interval ? fmt::format("{} .. {}", percent(one.relative_interval->low),
+                                              percent(one.relative_interval->high))
+                                : "",
           one.p_value ? fmt::format("{:.2g}", *one.p_value) : ""};
 }
 
