@@ -49,17 +49,20 @@ std::string to_svg(const Calibration& calibration) {
   constexpr const char* kColours[] = {"#3b6fb6", "#d08a2e", "#4a9c5d", "#b5464f", "#7c5cab",
                                       "#8a6d3b", "#3aa0a8", "#c45a9c", "#777777", "#222222"};
   double least = 1e300;
+  double shortest = 1e300;
   double most = 1;
   double longest = 2;
   std::set<std::string> names;
   for (const CalibrationPoint& point : calibration.points) {
     least = std::min({least, point.measured_ps, std::max(1.0, point.simulated_ps)});
     most = std::max({most, point.measured_ps, point.simulated_ps});
+    shortest = std::min(shortest, std::max(1.0, static_cast<double>(point.size)));
     longest = std::max(longest, static_cast<double>(point.size));
     names.insert(point.operation);
   }
   const auto x = [&](double size) {
-    return kMargin + (kWidth - 2 * kMargin) * std::log2(std::max(size, 1.0)) / std::log2(longest);
+    return kMargin + (kWidth - 2 * kMargin) * std::log(std::max(size, shortest) / shortest) /
+                         std::max(1e-9, std::log(longest / shortest));
   };
   const auto y = [&](double time) {
     const double share = std::log(std::max(time, 1.0) / least) / std::max(1e-9, std::log(most / least));
@@ -70,8 +73,9 @@ std::string to_svg(const Calibration& calibration) {
       "font-family=\"sans-serif\" "
       "font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n<text x=\"16\" "
       "y=\"20\">{2}: dots are "
-      "measured (hollow: not fitted), lines simulated; {3:.1f} us to {4:.1f} ms, 1 B to {5:.0f} KiB</text>\n",
-      kWidth, kHeight, calibration.name, least / 1e6, most / 1e9, longest / 1024);
+      "measured (hollow: not fitted), lines simulated; {3:.1f} us to {4:.1f} ms, {6:.0f} B to {5:.0f} "
+      "KiB</text>\n",
+      kWidth, kHeight, calibration.name, least / 1e6, most / 1e9, longest / 1024, shortest);
   int number = 0;
   for (const std::string& name : names) {
     const char* colour = kColours[number % 10];
