@@ -100,6 +100,27 @@ def test_same_compute_gives_the_same_bytes(case: Case, ahead: Callable[[Case], l
         assert first["total_ps"] == second["total_ps"]
 
 
+ALONE = """
+import torch
+x = torch.ones(64, 64)
+for _ in range(20): x = torch.relu(x @ x) / 64
+"""
+
+
+def run_alone(ranks: int, out: str, words: tuple[str, ...] = ()) -> Case:
+    return Case(out, ALONE, words=["-n", str(ranks), *words, "--out", out])
+
+
+EVERYBODYS = Case("of one rank", run=run_all(run_alone(1, "first"), run_alone(4, "second", ("--compute", "ledger:first"))))
+
+
+@pytest.mark.parametrize("case", ids([EVERYBODYS]))
+def test_the_ledger_of_one_rank_serves_all(case: Case, ahead: Callable[[Case], list[Outcome]]) -> None:
+    first, second = results(ahead(case), ["first", "second"])
+    assert first["total_ps"] > 0
+    assert [rank["finish_ps"] for rank in second["ranks"]] == [first["total_ps"]] * 4
+
+
 # ---- times that follow from arithmetic -------------------------------------------------------------------------------
 
 NOTHING = ["--compute", "fixed:0us", "--out", "out"]

@@ -38,7 +38,7 @@ void check_ledgers(const LiveOptions& options, const live::ComputeChoice& comput
   live::LedgerFiles tried;
   const auto world = static_cast<std::size_t>(*options.launch.ranks);
   for (std::size_t rank = 0; rank < world; ++rank) {
-    tried.provide(live::ledger_path(compute.ledger, rank), rank, world);
+    tried.provide(compute.ledger, rank, world);
   }
 }
 

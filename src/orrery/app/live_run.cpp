@@ -231,7 +231,7 @@ class LiveRun : Pinned {
     for (std::uint32_t rank = 0; rank < world_; ++rank) host_.add_external(fmt::format("rank {}", rank));
     for (std::size_t rank = 0; rank < world_; ++rank) {
       if (plan_.compute.mode == live::MeterMode::kLedger) {
-        ledgers_.provide(live::ledger_path(plan_.compute.ledger, rank), rank, world_);
+        ledgers_.provide(plan_.compute.ledger, rank, world_);
       }
       if (!options.output.empty()) ledgers_.record();
     }

@@ -11,6 +11,7 @@
 
 #include "orrery/base/error.hpp"
 #include "orrery/base/output_file.hpp"
+#include "orrery/live/compute_choice.hpp"
 #include "orrery/live/rank/ledger_file.hpp"
 
 namespace orrery::live {
@@ -24,15 +25,21 @@ int anonymous_file() {
   return descriptor;
 }
 
-}  // namespace
-
-bool has_device_time(const std::string& path) {
+/// What `visit` says of the ledger; InputError where it is none.
+template <class Visit>
+auto read_ledger(const std::string& path, Visit visit) {
   const std::string text = read_file(path, kLargest);
   try {
-    return LedgerReader{text}.is_device_time();
+    return visit(LedgerReader{text});
   } catch (const LedgerError& error) {
     throw InputError{fmt::format("{}: {}", path, error.what())};
   }
+}
+
+}  // namespace
+
+bool has_device_time(const std::string& path) {
+  return read_ledger(path, [](const LedgerReader& reader) { return reader.is_device_time(); });
 }
 
 LedgerFiles::~LedgerFiles() {
@@ -40,11 +47,14 @@ LedgerFiles::~LedgerFiles() {
   for (const int descriptor : out_) ::close(descriptor);
 }
 
-void LedgerFiles::provide(const std::string& path, std::size_t rank, std::size_t world) {
+void LedgerFiles::provide(const std::string& folder, std::size_t rank, std::size_t world) {
+  const bool is_everybodys =
+      read_ledger(ledger_path(folder, 0), [](const LedgerReader& reader) { return reader.world() == 1; });
+  const std::string path = ledger_path(folder, is_everybodys ? 0 : rank);
   const std::string text = read_file(path, kLargest);
   try {
     const LedgerReader reader{text};
-    if (reader.world() != world || reader.rank() != rank) {
+    if (!is_everybodys && (reader.world() != world || reader.rank() != rank)) {
       throw InputError{fmt::format("{}: the ledger of rank {} of {}; this is rank {} of {}", path,
                                    reader.rank(), reader.world(), rank, world)};
     }

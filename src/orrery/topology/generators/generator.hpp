@@ -41,6 +41,7 @@ class GeneratorRegistry {
 /// Joins a spec and a `Draft build(const Spec&, const config::Cursor&)` to a Generator; the cursor is for
 /// errors that involve several fields.
 template <config::HasFields Spec>
+// NOLINTNEXTLINE(performance-unnecessary-value-param): they are moved.
 [[nodiscard]] Generator describe_generator(std::string name, std::string help,
                                            Draft (*build)(const Spec&, const config::Cursor&)) {
   return {.name = std::move(name),
