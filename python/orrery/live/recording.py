@@ -25,6 +25,7 @@ _begin = 0  #: When the warm-up was over.
 _finish = 0  #: When the program left its process group.
 _start = 0
 _barriers = 0
+_priority = 0  #: Of gloo's threads; 0 without real-time scheduling.
 
 
 @functools.cache
@@ -57,7 +58,7 @@ def install() -> None:
 def start() -> None:
     """The program's first moment, on the thread that runs it."""
     global _start
-    if not recorder().listen(helper_priority()):
+    if not recorder().listen(_priority):
         print("orrery: waits in futures cannot be seen: the library that sees them is not loaded", file=sys.stderr)
     watch_warmup()
     _start = recorder().now()
@@ -99,24 +100,25 @@ def patch_groups(core: ModuleType) -> None:
     core._new_process_group_helper = new_group
 
 
-def helper_priority() -> int:
-    """Of gloo's threads; 0 without real-time scheduling."""
-    return os.sched_getparam(0).sched_priority + 1 if os.sched_getscheduler(0) == os.SCHED_FIFO else 0
+def prioritise(priority: int) -> None:
+    """From now on gloo's threads run at this real-time priority: they move bytes while the rank computes, as a network
+    card would, instead of waiting until it blocks. The rank itself does not: what is real-time all the time is stopped
+    for 50 ms of every second."""
+    global _priority
+    _priority = priority
 
 
 @contextlib.contextmanager
 def helper_threads_first():
-    """Under real-time scheduling, gloo's threads get the next higher priority: they move bytes while the rank computes,
-    as a network card would, instead of waiting until it blocks. A new thread inherits from the one that made it."""
-    if os.sched_getscheduler(0) != os.SCHED_FIFO:
+    """A new thread inherits from the one that made it."""
+    if _priority == 0:
         yield
         return
-    mine = os.sched_getparam(0).sched_priority
-    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(mine + 1))
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(_priority))
     try:
         yield
     finally:
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(mine))
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 
 # ---- beginning and end ---------------------------------------------------------------------------------------------
@@ -200,7 +202,7 @@ def write(folder: str, status: int) -> None:
         "begin": _begin,
         "finish": _finish or end,
         "status": status,
-        "fifo": int(os.sched_getscheduler(0) == os.SCHED_FIFO),
+        "fifo": int(_priority > 0),
     }
     head = "orrery-record 1\n" + "".join(f"{key} {value}\n" for key, value in values.items())
     path = os.path.join(folder, f"rank.{rank}.record")

@@ -319,6 +319,7 @@ class LiveRun : Pinned {
     reply.core = cores.empty() ? -1 : cores[rank % cores.size()];
     reply.is_captured = capture_ ? 1 : 0;
     reply.compute = static_cast<std::uint32_t>(plan_.compute.mode);
+    reply.is_raw = plan_.compute.is_raw ? 1 : 0;
     reply.fixed_ps = count_ps(plan_.compute.fixed);
     if (plan_.compute.mode == live::MeterMode::kMeasured) reply.table = table_.descriptor();
     if (!devices_.empty()) reply.device = devices_.descriptor(plan_.cluster.device_of_rank[rank]);

@@ -109,10 +109,10 @@ void add_run(CLI::App& root, Session& session) {
       "How collectives run: gloo (default), nccl (default on clusters with its tables), or one "
       "algorithm where it can");
   command
-      ->add_option(
-          "--compute", options.compute,
-          "What computing costs: measured, fixed:TIME, fixed:TIME/op, model (of each rank's device), "
-          "fake (model, and CUDA tensors have no data), ledger:FOLDER")
+      ->add_option("--compute", options.compute,
+                   "What computing costs: measured, measured:raw (with the noise of this host), fixed:TIME, "
+                   "fixed:TIME/op, model (of each rank's device), "
+                   "fake (model, and CUDA tensors have no data), ledger:FOLDER")
       ->capture_default_str();
   command->add_option(
       "--device-map", options.device_map,

@@ -28,7 +28,15 @@ ComputeChoice parse_compute(const std::string& text, const std::string& source) 
   const std::string kind = text.substr(0, colon);
   std::string value = colon == std::string::npos ? std::string{} : text.substr(colon + 1);
   ComputeChoice choice;
-  if (kind == "measured" && colon == std::string::npos) return choice;
+  if (text == "measured") return choice;
+  if (kind == "measured") {
+    if (value != "raw") {
+      fail(text, source, "expected measured, or measured:raw for CPU time as it was, with the host's noise",
+           nearest_name(value, {"raw"}));
+    }
+    choice.is_raw = true;
+    return choice;
+  }
   if (kind == "fixed") {
     constexpr std::string_view kPerOperator = "/op";
     choice.mode = MeterMode::kFixedSegment;
@@ -75,7 +83,8 @@ ComputeChoice parse_compute(const std::string& text, const std::string& source) 
     return choice;
   }
   fail(text, source,
-       "expected measured, fixed:TIME, fixed:TIME/op, model, model:roofline, fake or ledger:FOLDER",
+       "expected measured, measured:raw, fixed:TIME, fixed:TIME/op, model, model:roofline, fake or "
+       "ledger:FOLDER",
        nearest_name(kind, {"measured", "fixed", "model", "fake", "ledger"}));
 }
 

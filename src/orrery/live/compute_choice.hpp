@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// How computing becomes time, as the user says it: "measured", "fixed:10us", "fixed:2us/op", "model",
-/// "model:roofline", "fake", "ledger:FOLDER".
+/// How computing becomes time, as the user says it: "measured", "measured:raw", "fixed:10us", "fixed:2us/op",
+/// "model", "model:roofline", "fake", "ledger:FOLDER".
 #include <string>
 
 #include "orrery/base/units.hpp"
@@ -11,6 +11,7 @@ namespace orrery::live {
 
 struct ComputeChoice {
   MeterMode mode = MeterMode::kMeasured;
+  bool is_raw = false;  ///< Of kMeasured: the host's noise included.
   Duration fixed{};
   std::string ledger;       ///< Folder of the ranks' ledgers.
   bool uses_tables = true;  ///< Of kModel: where a device has profiled operators.

@@ -20,6 +20,8 @@ std::string problem(const std::string& text) {
 
 TEST(ComputeChoice, Forms) {
   EXPECT_EQ(parse_compute("measured", "").mode, MeterMode::kMeasured);
+  EXPECT_FALSE(parse_compute("measured", "").is_raw);
+  EXPECT_TRUE(parse_compute("measured:raw", "").is_raw);
   EXPECT_EQ(parse_compute("fixed:10us", "").mode, MeterMode::kFixedSegment);
   EXPECT_EQ(parse_compute("fixed:10us", "").fixed, std::chrono::microseconds{10});
   EXPECT_EQ(parse_compute("fixed:2us/op", "").mode, MeterMode::kFixedOperator);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Messages are sent by the thread that calls, under a lock that gloo's own thread tries again and again without
-/// sleeping. Where that one has the higher real-time priority, the two would wait for each other forever: so the caller
-/// gets the same priority while it is in there.
+/// sleeping. Where that one has a real-time priority, the two would wait for each other forever: so the caller gets the
+/// same priority while it is in there.
 #include <sched.h>
 
 namespace orrery::live::recorder {
@@ -12,19 +12,19 @@ inline int helper_priority = 0;  ///< Of gloo's threads; 0: no real-time schedul
 class Boost {
  public:
   explicit Boost(bool is_wanted = true) : is_on_{is_wanted && helper_priority > 0} {
-    if (is_on_) set(helper_priority);
+    if (is_on_) set(SCHED_FIFO, helper_priority);
   }
   ~Boost() {
-    if (is_on_) set(helper_priority - 1);
+    if (is_on_) set(SCHED_OTHER, 0);
   }
   Boost(const Boost&) = delete;
   Boost& operator=(const Boost&) = delete;
 
  private:
-  static void set(int priority) {
+  static void set(int policy, int priority) {
     sched_param parameter{};
     parameter.sched_priority = priority;
-    ::sched_setparam(0, &parameter);  // Of this thread.
+    ::sched_setscheduler(0, policy, &parameter);  // Of this thread.
   }
 
   bool is_on_;

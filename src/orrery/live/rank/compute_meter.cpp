@@ -203,6 +203,7 @@ std::int64_t ComputeMeter::recorded_ps(std::uint64_t point) {
 }
 
 std::int64_t ComputeMeter::measured_ns(Segment& segment, std::int64_t cpu) {
+  if (options_.is_raw) return cpu;
   const double slowness = speed_.slowness();
   std::int64_t charged = 0;
   std::int64_t far = 0;     // Of the parts that are new, or far from what is known.

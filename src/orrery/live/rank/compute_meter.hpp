@@ -56,9 +56,10 @@ struct MeterOptions {
   std::uint32_t rank = 0;  ///< Whose compute it is, for the record.
   std::uint32_t world = 1;
   MeterMode mode = MeterMode::kMeasured;
-  std::int64_t fixed_ps = 0;                               ///< Per segment or operator.
-  std::uint64_t clock_point = 0;                           ///< The kind of point that is a look at the clock.
-  LedgerReader* ledger = nullptr;                          ///< For kLedger; outlives the meter.
+  bool is_raw = false;             ///< Of kMeasured: CPU time as it was, the host's noise included.
+  std::int64_t fixed_ps = 0;       ///< Per segment or operator.
+  std::uint64_t clock_point = 0;   ///< The kind of point that is a look at the clock.
+  LedgerReader* ledger = nullptr;  ///< For kLedger; outlives the meter.
   std::function<void(const LedgerMismatch&)> on_mismatch;  ///< Called once; nothing is charged afterwards.
   bool is_recorded = true;  ///< False: record() stays empty, as nobody takes from it.
   /// Where to keep what is known of durations, see KeyTable; null: memory of its own.

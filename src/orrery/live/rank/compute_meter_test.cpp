@@ -72,6 +72,18 @@ TEST_F(Meter, ChargesKnownOperatorsByTheirLowEnd) {
   EXPECT_EQ(last, 290 * kPsPerUs);
 }
 
+TEST_F(Meter, RawIsCpuTimeAsItWas) {
+  MeterOptions made = options();
+  made.is_raw = true;
+  ComputeMeter meter{made};
+  for (const std::int64_t took : {300, 900, 290, 600}) {
+    meter.begin();
+    run(meter, kMatmul, took * kUs);
+    preempt(50 * kUs);
+    EXPECT_EQ(meter.end(kWait), took * kPsPerUs);
+  }
+}
+
 TEST_F(Meter, NeverChargesPreemption) {
   ComputeMeter meter{options()};
   meter.begin();
