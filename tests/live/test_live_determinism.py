@@ -111,7 +111,9 @@ def run_alone(ranks: int, out: str, words: tuple[str, ...] = ()) -> Case:
     return Case(out, ALONE, words=["-n", str(ranks), *words, "--out", out])
 
 
-EVERYBODYS = Case("of one rank", run=run_all(run_alone(1, "first"), run_alone(4, "second", ("--compute", "ledger:first"))))
+EVERYBODYS = Case(
+    "of one rank", run=run_all(run_alone(1, "first"), run_alone(4, "second", ("--compute", "ledger:first")))
+)
 
 
 @pytest.mark.parametrize("case", ids([EVERYBODYS]))

@@ -14,8 +14,8 @@ namespace orrery::live {
 class LedgerFiles : Pinned {
  public:
   ~LedgerFiles();
-  /// The next rank charges what its ledger in `folder` holds; a run of one rank alone serves every rank. InputError when
-  /// it cannot be read or is not the ledger of this rank.
+  /// The next rank charges what its ledger in `folder` holds; that of a run of one rank serves every rank. InputError
+  /// when it cannot be read or is not the ledger of this rank.
   void provide(const std::string& folder, std::size_t rank, std::size_t world);
   /// The next rank records.
   void record();
