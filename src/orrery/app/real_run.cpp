@@ -167,7 +167,7 @@ std::optional<RealLink> parse_link(const std::string& text) {
   if (!rate || rate->bits_per_second() < 8000) return {};
   // Small enough that a message after a pause does not fly through at the speed of memory, as it would not on a cable;
   // large enough for the kernel to keep the rate: 16 KB at 1 Gbit/s reach 95 % of it.
-  constexpr std::int64_t kSmallest = 8 * 1024;
+  constexpr std::int64_t kSmallest = 2 * 1024;
   constexpr std::int64_t kLargest = 256 * 1024;
   constexpr std::int64_t kPerSecond = 8000;
   RealLink link{*rate, Bytes{std::clamp(rate->bits_per_second() / 8 / kPerSecond, kSmallest, kLargest)}};
