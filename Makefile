@@ -34,6 +34,7 @@ validate: build  ## Compare models with measurements; rewrites docs/validation.m
 	@.venv/bin/python tools/validate_nccl.py --predict orrery --orrery .venv/bin/orrery
 	@tools/setup live
 	@.venv/bin/python tools/validate_device.py --orrery .venv/bin/orrery
+	@.venv/bin/orrery validate -o docs/validation.md
 
 check: test  ## All tests, style, clang, sanitizers: what a change must pass
 	@tools/setup build test check

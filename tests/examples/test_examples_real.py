@@ -18,6 +18,7 @@ import pytest
 EXAMPLES = Path(__file__).parents[2] / "examples"
 QUICK = ("all_collectives", "ddp", "tensor_parallel", "voltage_improved")
 SLOW = (
+    "collective_sweep",
     "dtensor_sequence_parallel",
     "fsdp2",
     "moe_expert_parallel",

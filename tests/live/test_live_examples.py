@@ -26,6 +26,7 @@ WORLDS = {
     "ring_attention": (3, 2, 4, 8),
     "ping_pong": (2, 3, 4, 8),
     "all_collectives": (3, 2, 4, 8),
+    "collective_sweep": (2, 3, 4, 8),
 }
 
 

@@ -32,18 +32,9 @@ void add_values(const ClusterValues& values, Calibration& result) {
   const auto add = [&](const char* name, double value, std::string text) {
     result.values.push_back({name, value, std::move(text)});
   };
-  const auto time = [](double seconds) { return fmt::format("{:.3g} us", seconds * 1e6); };
-  const auto rate = [](double bytes) { return fmt::format("{:.4g} MB/s", bytes / 1e6); };
   if (result.what != "host") {
-    add("latency", values.latency, time(values.latency));
-    add("bandwidth", values.bandwidth * 8, rate(values.bandwidth));
-    add("send_overhead", values.message, time(values.message));
-    add("receive_overhead", values.message, time(values.message));
-    add("operation_overhead", values.operation, time(values.operation));
-    if (result.what == "collectives") {
-      add("reduce_bandwidth", values.reduce * 8, rate(values.reduce));
-      add("copy_bandwidth", values.copy * 8, rate(values.copy));
-    }
+    add("latency", values.latency, fmt::format("{:.3g} us", values.latency * 1e6));
+    add("bandwidth", values.bandwidth * 8, fmt::format("{:.4g} MB/s", values.bandwidth / 1e6));
   }
   add("compute_scale", values.compute_scale, fmt::format("{:.3f}", values.compute_scale));
 }
@@ -114,10 +105,6 @@ Calibration calibrate(const CalibrateOptions& options) {
   result.ranks = options.ranks;
   result.name = options.link.empty() ? "loopback" : "link-" + std::string{split(options.link, ',')[0]};
   ClusterValues values;
-  if (const auto link = parse_link(options.link)) {
-    constexpr double kPayload = 0.95;
-    values.bandwidth = kPayload * static_cast<double>(link->rate.bits_per_second()) / 8;
-  }
   if (options.what == "host") {
     values.compute_scale = measure_slowdown(options, result);
   } else {
@@ -132,7 +119,7 @@ Calibration calibrate(const CalibrateOptions& options) {
       result.points.push_back(point);
     }
     if (options.say) options.say("fitting");
-    values = fit_values(values, options.ranks, result.points, options.wants_stop);
+    values = fit_values(options.ranks, result.points, options.wants_stop);
     if (options.what == "collectives") {
       if (options.say) options.say("computing, really and simulated");
       values.compute_scale = compute_scale(options, values, result);
@@ -140,7 +127,6 @@ Calibration calibrate(const CalibrateOptions& options) {
     result.fitted_error = error_over(result.points, false);
     result.held_out_error = error_over(result.points, true);
   }
-  result.is_half_duplex = values.is_half_duplex;
   add_values(values, result);
   result.file = comments_of(result, options) + cluster_text(values, result.name, options.ranks);
   for (const auto& [path, text] :

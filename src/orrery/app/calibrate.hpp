@@ -13,7 +13,7 @@ namespace orrery::app {
 struct CalibrateOptions {
   std::string what;  ///< "network", "collectives" or "host".
   std::int64_t ranks = 2;
-  std::int64_t repeat = 3;  ///< Launches.
+  std::int64_t repeat = 5;  ///< Launches.
   std::string link;         ///< As of a real run.
   std::string output;       ///< Cluster file, or "".
   std::string picture;      ///< SVG, or "".
@@ -45,7 +45,6 @@ struct Calibration {
   std::string name;
   std::string what;
   std::int64_t ranks = 0;
-  bool is_half_duplex = false;
   std::vector<CalibratedValue> values;
   std::vector<CalibrationPoint> points;
   double fitted_error = 0;                               ///< Median of |simulated / measured - 1|.

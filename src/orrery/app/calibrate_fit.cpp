@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -13,6 +12,8 @@
 #include <set>
 
 #include "orrery/app/collective.hpp"
+#include "orrery/app/statistics.hpp"
+#include "orrery/base/check.hpp"
 #include "orrery/base/error.hpp"
 #include "orrery/base/output_file.hpp"
 #include "orrery/base/pinned.hpp"
@@ -42,40 +43,55 @@ class TemporaryFile : Pinned {
   std::string path_;
 };
 
-double error_of(const std::vector<CalibrationPoint>& points) {
-  double sum = 0;
-  double count = 0;
-  for (const CalibrationPoint& point : points) {
-    if (point.is_held_out) continue;
-    sum += std::abs(std::log(std::max(point.simulated_ps, 1.0) / point.measured_ps));
-    ++count;
-  }
-  return count == 0 ? 0 : sum / count;
-}
-
-constexpr std::array<double ClusterValues::*, 6> kFree{&ClusterValues::operation, &ClusterValues::message,
-                                                       &ClusterValues::latency,   &ClusterValues::bandwidth,
-                                                       &ClusterValues::reduce,    &ClusterValues::copy};
-
 std::int64_t picoseconds(double seconds) {
   return std::max<std::int64_t>(0, std::llround(seconds * kSecond));
+}
+
+/// Slopes between long messages: short ones say more of threads and buckets than of the link.
+ClusterValues fit_link(const std::vector<CalibrationPoint>& points) {
+  constexpr std::int64_t kLong = 256 * 1024;
+  std::vector<const CalibrationPoint*> messages;
+  for (const CalibrationPoint& point : points) {
+    if (point.operation == "send_recv" && !point.is_held_out) messages.push_back(&point);
+  }
+  std::vector<double> slopes;  // Seconds per byte.
+  for (const CalibrationPoint* a : messages) {
+    for (const CalibrationPoint* b : messages) {
+      if (a->size < kLong || a->size >= b->size) continue;
+      slopes.push_back((b->measured_ps - a->measured_ps) / kSecond / static_cast<double>(b->size - a->size));
+    }
+  }
+  ORRERY_CHECK(!slopes.empty(), "no long messages among {} points", points.size());
+  constexpr double kLeastSlope = 1e-12;
+  const double slope = std::max(median(slopes), kLeastSlope);
+  double latency = messages.front()->measured_ps / kSecond;
+  for (const CalibrationPoint* message : messages) {
+    latency = std::min(latency, message->measured_ps / kSecond - slope * static_cast<double>(message->size));
+  }
+  ClusterValues values;
+  values.bandwidth = 1 / slope;
+  values.latency = std::max(0.0, latency);
+  return values;
 }
 
 }  // namespace
 
 std::string cluster_text(const ClusterValues& values, const std::string& name, std::int64_t ranks) {
   const auto nanoseconds = [](double seconds) { return fmt::format("{}ns", picoseconds(seconds) / 1000); };
-  const auto rate = [](double bytes) { return fmt::format("{}kBps", std::llround(bytes / 1e3)); };
-  const std::string link = fmt::format("{{bandwidth: {}, latency: {}, duplex: {}}}", rate(values.bandwidth),
-                                       nanoseconds(ranks == 2 ? values.latency : values.latency / 2),
-                                       values.is_half_duplex ? "half" : "full");
+  const std::string link =
+      fmt::format("{{bandwidth: {}kBps, latency: {}}}", std::llround(values.bandwidth / 1e3),
+                  nanoseconds(ranks == 2 ? values.latency : values.latency / 2));
   std::string text = fmt::format("name: {}\ndevices:\n  host:\n", name);
   text += fmt::format("    compute_scale: {:.4f}\n", values.compute_scale);
-  text += fmt::format("    operation_overhead: {}\n", nanoseconds(values.operation));
-  text += fmt::format("    send_overhead: {}\n", nanoseconds(values.message));
-  text += fmt::format("    receive_overhead: {}\n", nanoseconds(values.message));
-  text += fmt::format("    reduce_bandwidth: {}\n", rate(values.reduce));
-  text += fmt::format("    copy_bandwidth: {}\n", rate(values.copy));
+  if (values.costs != topology::OperationCosts{}) text += "    operation_costs:\n";
+  topology::OperationCosts::fields([&](const char* operation, auto member, const char*) {
+    if ((values.costs.*member).empty()) return;
+    text += fmt::format("      {}:\n", operation);
+    for (const topology::CostPoint& point : values.costs.*member) {
+      text += fmt::format("        - {{size: {}B, time: {}ns}}\n", point.size.count(),
+                          count_ps(point.time) / 1000);
+    }
+  });
   text += fmt::format("nodes:\n  process: {{count: {}, device: host}}\n", ranks);
   if (ranks == 2) return text + fmt::format("links:\n  process[0] - process[1]: {}\n", link);
   return text + fmt::format("  bridge: {{kind: switch}}\nlinks:\n  process[*] - bridge: {}\n", link);
@@ -97,11 +113,9 @@ void simulate_points(const ClusterValues& values, std::int64_t ranks, std::vecto
     }
     options.algorithm = "gloo";
     options.wants_stop = wants_stop;
-    // A message needs no thread: it is posted by the caller itself.
-    const double outside = operation == "send_recv" ? values.operation * kSecond : 0;
     const CollectiveResult result = collective(options);
     for (const CollectiveRow& row : result.rows) {
-      times[{operation, row.size_bytes}] = static_cast<double>(row.time_ps) - outside;
+      times[{operation, row.size_bytes}] = static_cast<double>(row.time_ps);
     }
   }
   for (CalibrationPoint& point : points) {
@@ -113,46 +127,23 @@ void simulate_points(const ClusterValues& values, std::int64_t ranks, std::vecto
   }
 }
 
-ClusterValues fit_values(ClusterValues start, std::int64_t ranks, std::vector<CalibrationPoint>& points,
+ClusterValues fit_values(std::int64_t ranks, std::vector<CalibrationPoint>& points,
                          const std::function<bool()>& wants_stop) {
-  const auto error_with = [&](const ClusterValues& values) {
-    simulate_points(values, ranks, points, wants_stop);
-    return error_of(points);
-  };
-  ClusterValues best = start;
-  double least = error_with(best);
-  for (const bool is_half : {false, true}) {
-    ClusterValues now = start;
-    now.is_half_duplex = is_half;
-    double error = error_with(now);
-    constexpr double kFirst = 2.0;
-    constexpr double kLast = 1.005;
-    constexpr double kLargest = 1e12;   // Bytes per second: as good as free.
-    constexpr double kSmallest = 1e-8;  // Seconds.
-    for (double step = kFirst; step > kLast;) {
-      bool has_improved = false;
-      for (double ClusterValues::* value : kFree) {
-        for (const double factor : {step, 1 / step}) {
-          ClusterValues tried = now;
-          tried.*value *= factor;
-          if (tried.*value > kLargest || tried.*value < kSmallest) continue;
-          const double tried_error = error_with(tried);
-          if (tried_error >= error) continue;
-          now = tried;
-          error = tried_error;
-          has_improved = true;
-          break;
-        }
-      }
-      if (!has_improved) step = std::sqrt(step);
-    }
-    if (error < least) {
-      least = error;
-      best = now;
-    }
+  ClusterValues values = fit_link(points);
+  simulate_points(values, ranks, points, wants_stop);
+  std::vector<const CalibrationPoint*> fitted;
+  for (const CalibrationPoint& point : points) {
+    if (!point.is_held_out) fitted.push_back(&point);
   }
-  simulate_points(best, ranks, points, wants_stop);
-  return best;
+  std::ranges::sort(fitted, {}, &CalibrationPoint::size);
+  for (const CalibrationPoint* point : fitted) {
+    const auto above = static_cast<std::int64_t>(std::max(0.0, point->measured_ps - point->simulated_ps));
+    topology::CostCurve* curve = topology::find_curve(values.costs, point->operation);
+    ORRERY_CHECK(curve != nullptr, "no curve for {}", point->operation);
+    curve->push_back({Bytes{point->size}, Duration{above}});
+  }
+  simulate_points(values, ranks, points, wants_stop);
+  return values;
 }
 
 }  // namespace orrery::app

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The values of a cluster file whose simulation comes nearest to what was measured.
+/// The values of a cluster file, each from the measurements that show it: the link from messages, and what an operation
+/// costs the host from that operation.
 #include "orrery/app/calibrate.hpp"
+#include "orrery/topology/operation_costs.hpp"
 
 namespace orrery::app {
 
-/// In seconds and bytes per second. Nothing of what a cluster file cannot say.
+/// In seconds and bytes per second.
 struct ClusterValues {
-  double operation = 20e-6;  ///< operation_overhead
-  double message = 5e-6;     ///< send_overhead and receive_overhead
-  double latency = 10e-6;
+  double latency = 0;
   double bandwidth = 1e9;
-  double reduce = 5e9;
-  double copy = 5e9;
   double compute_scale = 1;
-  bool is_half_duplex = false;
+  topology::OperationCosts costs;
 };
 
 /// The cluster file, without comments.
@@ -25,10 +23,10 @@ struct ClusterValues {
 void simulate_points(const ClusterValues& values, std::int64_t ranks, std::vector<CalibrationPoint>& points,
                      const std::function<bool()>& wants_stop);
 
-/// Minimises the mean of |log(simulated / measured)| over the points that are not held out: an outlier counts once, not
-/// squared. Multiplicative pattern search from several begins; the same points give the same values.
-[[nodiscard]] ClusterValues fit_values(ClusterValues start, std::int64_t ranks,
-                                       std::vector<CalibrationPoint>& points,
+/// From the points that are not held out. Bandwidth: the median slope between long messages. Latency: the shortest time
+/// of a message beside that, never negative. Costs: what each measured time is above its simulation without any, never
+/// negative. Fills in `simulated_ps`.
+[[nodiscard]] ClusterValues fit_values(std::int64_t ranks, std::vector<CalibrationPoint>& points,
                                        const std::function<bool()>& wants_stop);
 
 /// How much longer real ranks compute than simulated ones on such a cluster: reference.py both ways. Each size of it

@@ -16,8 +16,8 @@ namespace {
 constexpr std::int64_t kWarm = 2;  // Calls of each probe before those that count.
 
 /// The others of these powers of four are held out, with odd factors, so that no threshold is fitted by chance.
-constexpr std::array<std::int64_t, 8> kFitted{
-    1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, std::int64_t{1} << 22, std::int64_t{1} << 25};
+constexpr std::array<std::int64_t, 10> kFitted{1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18,
+                                               1 << 20, 1 << 22, 1 << 23, 1 << 24, 1 << 25};
 constexpr std::array<std::int64_t, 7> kHeldOut{3 << 9, 3 << 11, 3 << 13, 3 << 15, 3 << 17, 3 << 19, 3 << 22};
 
 /// Bytes that a point may move in all: 0.2 s of the link, or of 2 GB/s.

@@ -30,7 +30,6 @@ std::string to_json(const Calibration& calibration) {
   const Json json{{"name", calibration.name},
                   {"what", calibration.what},
                   {"ranks", calibration.ranks},
-                  {"half_duplex", calibration.is_half_duplex},
                   {"values", values},
                   {"fitted_error", calibration.fitted_error},
                   {"held_out_error", calibration.held_out_error},

@@ -56,7 +56,8 @@ OperatorTime parse_question(const std::string& text) {
   if (words.size() != 3) {
     refuse("operator", text, "expected NAME:DTYPE:SIZES, such as gemm:bf16:1x128x4096x4096");
   }
-  OperatorTime asked{.name = std::string{words[0]}};
+  OperatorTime asked;
+  asked.name = words[0];
   const auto type = device::parse_type(words[1]);
   if (!type) {
     const std::vector<std::string> names{device::kTypeNames.begin(), device::kTypeNames.end()};
@@ -108,8 +109,11 @@ DeviceTimes time_operators(const DeviceOptions& options) {
     const device::OperatorTable known = device::read_table(options.check);
     for (const device::Series& series : known.series()) {
       for (const device::Point& point : series.points) {
-        result.times.push_back(
-            {.name = series.name, .type = series.type, .axes = point.axes, .measured_ps = point.duration_ps});
+        result.times.push_back({.name = series.name,
+                                .type = series.type,
+                                .axes = point.axes,
+                                .cost = {},
+                                .measured_ps = point.duration_ps});
       }
     }
   }

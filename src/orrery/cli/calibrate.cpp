@@ -27,7 +27,7 @@ constexpr const char* kExamples = R"(Examples:
 struct Arguments {
   app::CalibrateOptions options;
   std::string ranks = "2";
-  std::string repeat = "3";
+  std::string repeat = "5";
   bool is_json = false;
   bool is_quiet = false;
 };
@@ -36,7 +36,6 @@ std::string format_calibration(const app::Calibration& result, const std::string
   std::vector<std::vector<std::string>> rows;
   for (const app::CalibratedValue& value : result.values) rows.push_back({value.name, value.text});
   std::string text = format_table({"<value", result.name}, rows);
-  if (result.is_half_duplex) text += "both directions share the bandwidth\n";
   rows.clear();
   for (const auto& [kernel, factor] : result.slowdown) {
     rows.push_back({kernel, fmt::format("{:.3f}", factor)});

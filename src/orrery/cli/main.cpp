@@ -95,6 +95,7 @@ int run(int argc, char** argv) {
   cli::add_merge(app, session);
   cli::add_compare(app, session);
   cli::add_calibrate(app, session);
+  cli::add_validate(app, session);
   cli::add_cluster(app, session);
   cli::add_describe(app, session);
   cli::add_device(app, session);

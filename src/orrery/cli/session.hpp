@@ -28,6 +28,7 @@ void add_collective(CLI::App& root, Session& session);
 void add_merge(CLI::App& root, Session& session);
 void add_compare(CLI::App& root, Session& session);
 void add_calibrate(CLI::App& root, Session& session);
+void add_validate(CLI::App& root, Session& session);
 void add_cluster(CLI::App& root, Session& session);
 void add_describe(CLI::App& root, Session& session);
 void add_device(CLI::App& root, Session& session);

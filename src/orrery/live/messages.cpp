@@ -79,7 +79,9 @@ void Messages::start(Group& group, const Party& from, const Party& to) {
   transfers_[index] = {.group = &group, .from = from, .to = to, .began = engine_.now(), .is_free = false};
   bytes_ += sent;
   ++count_;
-  const Duration overhead = device(from.rank).send_overhead;
+  const topology::DeviceSpec& sender = device(from.rank);
+  const Duration overhead =
+      sender.send_overhead + topology::cost_at(sender.operation_costs.send_recv, Bytes{sent});
   if (overhead == Duration{}) return leave(index);
   engine_.schedule(engine_.now() + overhead, engine::Phase::kWake, origin_, *this, index);
 }

@@ -33,6 +33,8 @@ struct DeviceFields : DeviceSpec {
     field("copy_bandwidth", &DeviceFields::copy_bandwidth,
           "Bytes per second of the buffers that gloo gathers through; absent = free.",
           Rule{.positive = true});
+    field("operation_costs", &DeviceFields::operation_costs,
+          "Processor time of gloo's calls by operation and size (orrery calibrate).");
     field("remote_bandwidth", &DeviceFields::remote_bandwidth,
           "Of memory outside the device, which traces load from and store to.", Rule{.positive = true});
     field("remote_latency", &DeviceFields::remote_latency, "Of one load or store of such memory.");

@@ -9,6 +9,7 @@
 #include "orrery/base/units.hpp"
 #include "orrery/topology/device_rates.hpp"
 #include "orrery/topology/graph.hpp"
+#include "orrery/topology/operation_costs.hpp"
 
 namespace orrery::topology {
 
@@ -24,8 +25,9 @@ struct DeviceSpec {
   Bandwidth reduce_bandwidth;     ///< Bytes reduced per second; 0 = free.
   Duration operation_overhead{};  ///< Of a collective's call: handing it to a thread, being woken at its end.
   Bandwidth copy_bandwidth;       ///< Of buffers that gloo gathers through and copies out of; 0 = free.
-  Bandwidth remote_bandwidth;     ///< Of memory outside the device that a trace loads from and stores to.
-  Duration remote_latency{};      ///< Of one such load or store.
+  OperationCosts operation_costs;  ///< What gloo's calls cost this host beside the network.
+  Bandwidth remote_bandwidth;      ///< Of memory outside the device that a trace loads from and stores to.
+  Duration remote_latency{};       ///< Of one such load or store.
 
   PeakSpec peaks;  ///< By element type; `peak` where not said.
   EfficiencySpec compute_efficiency;

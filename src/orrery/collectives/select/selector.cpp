@@ -110,6 +110,18 @@ std::vector<Choice> all_able(const CollectiveRequest& request, const SelectionCo
   return choices;
 }
 
+/// What gloo's call costs each rank's host beside the network.
+void add_operation_costs(Choice& choice, const CollectiveRequest& request, const SelectionContext& context) {
+  if (context.cluster.devices.empty()) return;
+  for (std::size_t rank = 0; rank < context.nodes.size(); ++rank) {
+    const topology::DeviceSpec& device =
+        context.cluster.devices[context.cluster.device_of_rank[context.ranks[rank]]];
+    const topology::CostCurve* curve =
+        topology::find_curve(device.operation_costs, to_text(request.operation));
+    if (curve != nullptr) choice.costs[rank].launch += topology::cost_at(*curve, request.size);
+  }
+}
+
 /// ProcessGroupGloo gathers into one flat buffer and copies the parts out; reduce_scatter copies them in.
 void add_staging(Choice& choice, const CollectiveRequest& request, const SelectionContext& context) {
   const Operation operation = request.operation;
@@ -132,6 +144,7 @@ Choice gloo_choice(const CollectiveRequest& request, const SelectionContext& con
   choice.request.window = plan.window;
   choice.label = "gloo: " + plan.algorithm;
   add_staging(choice, request, context);
+  add_operation_costs(choice, request, context);
   return choice;
 }
 

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs run for real against their simulation: what `orrery validate` does, and the page that it writes.
+
+    validate.py ORRERY [--links loopback,1Gbps] [--programs tp_decode,...] [--launches N] [--output FILE] [--json]
+
+The command checks the words before. Standard library only: programs run through the command, as a user would.
+"""
+
+import argparse
+import json
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+import validate_matrix as matrix
+import validate_poisson as poisson
+
+BEGIN, END = "<!-- begin live -->", "<!-- end live -->"
+TITLE = "## Live runs: real against simulated"
+
+
+def calibrated(command: matrix.Command, link: str, kept: Path) -> dict:
+    """The calibration for a link, from the folder of kept ones or new."""
+    path = kept / f"{link}.json"
+    if not path.exists():
+        print(f"calibrating {link}", file=sys.stderr, flush=True)
+        limit = [] if link == "loopback" else ["--link", link]
+        path.write_text(command.run("calibrate", "collectives", *limit, "--json"))
+    found = json.loads(path.read_text())
+    (kept / f"{link}.yaml").write_text(found["cluster"])
+    return found
+
+
+def page(rows: list, queues: list, calibrations: dict, launches: int) -> str:
+    lines = [BEGIN, TITLE, ""]
+    lines += matrix.explain(launches)
+    lines += ["", "Calibration: median error over operations and sizes that were not used for it.", ""]
+    lines += ["| link | latency us | bandwidth MB/s | compute scale | error |", "|---|---|---|---|---|"]
+    for link, one in calibrations.items():
+        values = one["values"]
+        lines.append(
+            f"| {link} | {values['latency'] * 1e6:.1f} | {values['bandwidth'] / 8e6:.1f} | "
+            f"{values['compute_scale']:.3f} | {one['held_out_error']:.1%} |"
+        )
+    lines += ["", *matrix.table(rows)]
+    if queues:
+        lines += ["", *poisson.table(queues)]
+    return "\n".join([*lines, END, ""])
+
+
+def write_page(path: Path, text: str) -> None:
+    """Replaces the part that is ours; the rest of the file stays."""
+    old = path.read_text() if path.exists() else ""
+    part = re.compile(re.escape(BEGIN) + ".*?" + re.escape(END) + "\n", re.DOTALL)
+    new = part.sub(lambda _: text, old) if part.search(old) else (old.rstrip("\n") + "\n\n" + text).lstrip("\n")
+    temporary = path.with_name(path.name + ".tmp")
+    temporary.write_text(new)
+    temporary.rename(path)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("orrery")
+    parser.add_argument("--links", required=True)
+    parser.add_argument("--programs", default="")
+    parser.add_argument("--launches", type=int, required=True)
+    parser.add_argument("--clusters", type=Path)
+    parser.add_argument("--output", type=Path)
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    programs = [name for name in arguments.programs.split(",") if name] or [*matrix.PROGRAMS, "poisson"]
+    rows, queues, calibrations = [], [], {}
+    with tempfile.TemporaryDirectory() as scratch:
+        command = matrix.Command(arguments.orrery, Path(scratch))
+        kept = arguments.clusters or Path(scratch)
+        for link in arguments.links.split(","):
+            calibrations[link] = calibrated(command, link, kept)
+            cluster = kept / f"{link}.yaml"
+            for name in programs:
+                if name != "poisson":
+                    rows.append(matrix.measure(command, name, link, cluster, arguments.launches))
+                elif link == "loopback":
+                    queues += poisson.measure(command, cluster, arguments.launches)
+    if arguments.json:
+        print(json.dumps({"rows": rows, "queues": queues, "calibrations": calibrations}, indent=1))
+    text = page(rows, queues, calibrations, arguments.launches)
+    if arguments.output:
+        write_page(arguments.output, text)
+    elif not arguments.json:
+        print(text, end="")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except matrix.Failure as problem:
+        print(f"orrery: {problem}", file=sys.stderr)
+        sys.exit(3)
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The matrix of `orrery validate`: each program on each link, really and simulated, in turns."""
+
+import json
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+WIDE = ("--dim", "1024", "--layers", "6", "--heads", "16", "--kv-heads", "16", "--head-dim", "64", "--hidden", "2816")
+PROMPT = ("--tokens", "1", "--prompt", "x" * 224)
+#: Script and arguments; each begins the part that counts with a barrier.
+PROGRAMS = {
+    "tp_decode": ("tensor_parallel.py", *WIDE, "--tokens", "24", "--prompt", "to be"),
+    "tp_prefill": ("tensor_parallel.py", *WIDE, *PROMPT),
+    "voltage": ("voltage.py", *WIDE, *PROMPT),
+    "voltage_improved": ("voltage_improved.py", *WIDE, *PROMPT),
+    "pp": ("pipeline_parallel.py", *WIDE, "--tokens", "24", "--prompt", "to be"),
+    "ddp": ("ddp.py", "--layers", "6", "--rows", "64", "--steps", "10"),
+    "fsdp2": ("fsdp2.py", "--layers", "6", "--rows", "64", "--steps", "10"),
+    "moe": ("moe_expert_parallel.py", "--dim", "512", "--hidden", "1408", "--rows", "700"),
+    "sweep": ("collective_sweep.py", "--smallest", "1280", "--largest", str(64 << 20), "--repeats", "3"),
+}
+
+
+class Failure(Exception):
+    """One line for the user."""
+
+
+class Command:
+    """Runs orrery in a folder of its own."""
+
+    def __init__(self, path: str, folder: Path) -> None:
+        self.path, self.folder = path, folder
+
+    def run(self, *words: object) -> str:
+        line = [self.path, *map(str, words)]
+        done = subprocess.run(line, capture_output=True, text=True, check=False, cwd=self.folder)
+        if done.returncode != 0:
+            raise Failure(f"{' '.join(line)} ended with {done.returncode}: {done.stderr.strip()[-600:]}")
+        return done.stdout
+
+
+def link_words(link: str) -> list:
+    return [] if link == "loopback" else ["--link", link]
+
+
+def script_of(program: tuple) -> list:
+    examples = HERE.parent / "examples"
+    if not examples.is_dir():  # A tree that was not installed.
+        examples = HERE.parents[2] / "examples"
+    return [examples / program[0], *program[1:]]
+
+
+def communication(sample: dict) -> float:
+    return statistics.mean(rank["communication_ps"] for rank in sample["ranks"])
+
+
+def quartile_spread(values: list) -> float:
+    """Half the distance of the quartiles from each other, relative to the median."""
+    if len(values) < 2:
+        return 0.0
+    low, middle, high = statistics.quantiles(values, n=4)
+    return (high - low) / 2 / middle
+
+
+def measure(command: Command, name: str, link: str, cluster: Path, launches: int) -> dict:
+    """Two launches and two simulations at a time, as the host's speed drifts within minutes."""
+    script = script_of(PROGRAMS[name])
+    real, simulated = [], []
+    while len(real) < launches:
+        count = min(2, launches - len(real))
+        words = ["run", "--real", "-n", 2, "--json", "--repeat", count, *link_words(link), "--warmup", "barrier:1"]
+        real += json.loads(command.run(*words, *script))["repeats"]
+        words = ["run", "-n", 2, "--json", "--cluster", cluster, "--compute", "measured:raw", "--warmup", "barrier:1"]
+        simulated += [json.loads(command.run(*words, *script)) for _ in range(count)]
+    row = {"program": name, "link": link, "launches": len(real)}
+    for kind, samples in (("real", real), ("simulated", simulated)):
+        totals = [sample["total_ps"] / 1e9 for sample in samples]
+        times = [communication(sample) / 1e9 for sample in samples]
+        row[f"{kind}_ms"], row[f"{kind}_spread"] = statistics.median(totals), quartile_spread(totals)
+        row[f"{kind}_communication_ms"] = statistics.median(times)
+        row[f"{kind}_totals_ms"] = totals
+    row["total_error"] = row["simulated_ms"] / row["real_ms"] - 1
+    row["communication_error"] = row["simulated_communication_ms"] / row["real_communication_ms"] - 1
+    print(
+        f"{name} {link}: real {row['real_ms']:.1f} ms +-{row['real_spread']:.1%}, simulated "
+        f"{row['simulated_ms']:.1f} +-{row['simulated_spread']:.1%}: {row['total_error']:+.1%}; communication "
+        f"{row['real_communication_ms']:.1f} ms, {row['communication_error']:+.1%}",
+        file=sys.stderr,
+        flush=True,
+    )
+    return row
+
+
+def explain(launches: int) -> list:
+    return [
+        f"Two ranks, gloo. Medians of {launches} real launches and as many simulated runs, two and two in turns, from the",
+        "first barrier on. Simulated: `--compute measured:raw` on the cluster that `orrery calibrate collectives` wrote for",
+        "the link, from other programs and sizes. Spread: half the distance of the quartiles. Communication: the mean of",
+        "the ranks. Regenerate with `orrery validate -o docs/validation.md`.",
+    ]
+
+
+def table(rows: list) -> list:
+    def mean(key: str) -> float:
+        return statistics.mean(abs(row[key]) for row in rows)
+
+    if not rows:
+        return []
+    worst = max(rows, key=lambda row: abs(row["total_error"]))
+    lines = [
+        f"Mean absolute error of total time {mean('total_error'):.1%}, of communication time "
+        f"{mean('communication_error'):.1%}; worst total {worst['total_error']:+.1%} ({worst['program']}, "
+        f"{worst['link']}).",
+        "",
+        "| program | link | real ms | spread | simulated ms | spread | error | communication ms | simulated | error |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        lines.append(
+            f"| {row['program']} | {row['link']} | {row['real_ms']:.1f} | {row['real_spread']:.1%} | "
+            f"{row['simulated_ms']:.1f} | {row['simulated_spread']:.1%} | {row['total_error']:+.1%} | "
+            f"{row['real_communication_ms']:.1f} | {row['simulated_communication_ms']:.1f} | "
+            f"{row['communication_error']:+.1%} |"
+        )
+    return lines

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "orrery/app/live_run.hpp"
+#include "orrery/app/output_check.hpp"
+#include "orrery/app/real_run.hpp"
+#include "orrery/base/error.hpp"
+#include "orrery/base/text.hpp"
+#include "orrery/cli/run_text.hpp"
+#include "orrery/cli/session.hpp"
+
+namespace orrery::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Arguments {
+  std::string links = "loopback,1Gbps,200Mbps";
+  std::string programs;
+  std::string launches = "10";
+  std::string clusters;
+  std::string output;
+  std::string python;
+  bool is_json = false;
+};
+
+constexpr const char* kExamples = R"(Examples:
+  orrery validate -o docs/validation.md
+      every program on every link, really and simulated; about an hour on a machine that does nothing else (root)
+  orrery validate --links loopback --programs tp_prefill,sweep --launches 4
+)";
+
+[[noreturn]] void refuse(const std::string& option, const std::string& value, const std::string& expected,
+                         const std::string& nearest = {}) {
+  throw InputError{{.source = option,
+                    .position = {},
+                    .field = {},
+                    .value = value,
+                    .expected = expected,
+                    .nearest = nearest}};
+}
+
+void check(const Arguments& arguments) {
+  static const std::vector<std::string> kPrograms{"tp_decode", "tp_prefill", "voltage", "voltage_improved",
+                                                  "pp",        "ddp",        "fsdp2",   "moe",
+                                                  "sweep",     "poisson"};
+  for (const std::string_view name : split(arguments.programs, ',')) {
+    if (arguments.programs.empty()) break;
+    if (std::ranges::find(kPrograms, name) == kPrograms.end()) {
+      refuse("--programs", std::string{name}, fmt::format("expected some of: {}", join(kPrograms, ", ")),
+             nearest_name(name, kPrograms));
+    }
+  }
+  for (const std::string_view link : split(arguments.links, ',')) {
+    if (link == "loopback") continue;
+    if (!app::parse_link(std::string{link}))
+      refuse("--links", std::string{link}, "expected loopback or a rate");
+    if (::geteuid() != 0)
+      refuse("--links", std::string{link}, "a link between ranks needs root; expected loopback");
+  }
+  const std::int64_t launches = read_integer("--launches", arguments.launches);
+  if (launches < 1 || launches > 1000) refuse("--launches", arguments.launches, "expected 1 to 1000");
+  if (!arguments.clusters.empty() && !fs::is_directory(arguments.clusters)) {
+    refuse("--clusters", arguments.clusters, "no such folder");
+  }
+  const fs::path folder = fs::path{arguments.output}.parent_path();
+  if (!folder.empty() && !fs::is_directory(folder)) refuse("--output", arguments.output, "no such folder");
+}
+
+/// It drives this very command, and is Python as its pages are: this process becomes it.
+void run(const Arguments& arguments, const Session& session) {
+  check(arguments);
+  app::LiveOptions options;
+  options.launch.python = arguments.python;
+  set_live_defaults(options, session);
+  std::vector<std::string> words{options.launch.python, options.launch.package + "/live/validate.py",
+                                 fs::read_symlink("/proc/self/exe").string()};
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {option, value});
+  };
+  add("--links", arguments.links);
+  add("--programs", arguments.programs);
+  add("--launches", arguments.launches);
+  add("--clusters", arguments.clusters.empty() ? "" : fs::absolute(arguments.clusters).string());
+  add("--output", arguments.output);
+  if (arguments.is_json) words.emplace_back("--json");
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  ::execvp(pointers.front(), pointers.data());
+  throw InputError{fmt::format("{}: {}", words.front(), std::strerror(errno))};
+}
+
+}  // namespace
+
+void add_validate(CLI::App& root, Session& session) {
+  CLI::App* command =
+      root.add_subcommand("validate", "Real runs against their simulation: how right predictions are here.");
+  const auto arguments = std::make_shared<Arguments>();
+  command->add_option("--links", arguments->links, "loopback, and rates of links between two ranks (root)")
+      ->capture_default_str();
+  command->add_option("--programs", arguments->programs, "Some of the programs (default: all)");
+  command->add_option("--launches", arguments->launches, "Real launches and simulated runs of each")
+      ->capture_default_str();
+  command->add_option("--clusters", arguments->clusters,
+                      "Folder of calibrations to use again; filled where empty");
+  command->add_option("-o,--output", arguments->output, "Page to write; what else is in it stays")
+      ->type_name("FILE");
+  command->add_option("--python", arguments->python,
+                      "Interpreter with torch (default: the one Orrery is installed in)");
+  command->add_flag("--json", arguments->is_json, "Print JSON and nothing else");
+  command->footer(kExamples);
+  command->callback(
+      [arguments, &session] { session.action = [arguments, &session] { run(*arguments, session); }; });
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a calibration measures goes into the cluster file, and from there into predictions."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+PLAIN = """
+name: pair
+devices:
+  host: {DEVICE}
+nodes:
+  process: {count: 2, device: host}
+links:
+  process[0] - process[1]: {bandwidth: 1GBps, latency: 10us}
+"""
+COSTS = "{operation_costs: {all_reduce: [{size: 1KiB, time: 50us}, {size: 3KiB, time: 70us}]}}"
+
+
+def orrery(command: Path, folder: Path, *words: object, code: int = 0) -> "subprocess.CompletedProcess[str]":
+    done = subprocess.run([str(command), *map(str, words)], cwd=folder, capture_output=True, text=True, timeout=600)
+    assert done.returncode == code, f"{done.args}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+def times(command: Path, folder: Path, device: str, operation: str, sizes: str) -> list[int]:
+    (folder / "pair.yaml").write_text(PLAIN.replace("{DEVICE}", device))
+    words = ["collective", operation, "--cluster", "pair.yaml", "--algorithm", "gloo", "--size", sizes, "--json"]
+    return [row["time_ps"] for row in json.loads(orrery(command, folder, *words).stdout)["results"]]
+
+
+def test_costs_of_an_operation_stand_beside_the_network(command: Path, tmp_path: Path):
+    sizes = "512B,1KiB,2KiB,3KiB,4KiB"
+    without = times(command, tmp_path, "{}", "all_reduce", sizes)
+    with_costs = times(command, tmp_path, COSTS, "all_reduce", sizes)
+    added = [a - b for a, b in zip(with_costs, without, strict=True)]
+    assert added == [50_000_000, 50_000_000, 60_000_000, 70_000_000, 80_000_000]
+    assert times(command, tmp_path, COSTS, "broadcast", sizes) == times(command, tmp_path, "{}", "broadcast", sizes)
+
+
+def test_sizes_must_ascend(command: Path, tmp_path: Path):
+    wrong = COSTS.replace("3KiB", "1KiB")
+    (tmp_path / "pair.yaml").write_text(PLAIN.replace("{DEVICE}", wrong))
+    said = orrery(command, tmp_path, "cluster", "check", "pair.yaml", code=2).stderr
+    assert "pair.yaml:4:" in said and "expected a larger size" in said, said
+
+
+@pytest.mark.slow
+def test_a_calibrated_cluster_repeats_what_was_measured(command: Path, tmp_path: Path):
+    words = ["calibrate", "network", "--repeat", 1, "-o", "here.yaml", "--svg", "here.svg", "--json"]
+    found = json.loads(orrery(command, tmp_path, *words).stdout)
+    fitted = [point for point in found["points"] if not point["held_out"]]
+    assert len(fitted) >= 15
+    # Costs are never negative, so a point may be predicted slower than measured, but not faster; rounded to 1 ns.
+    assert all(point["simulated_ps"] >= point["measured_ps"] - 2000 for point in fitted)
+    assert sum(abs(point["simulated_ps"] - point["measured_ps"]) < 2000 for point in fitted) > len(fitted) / 2
+    assert found["values"]["bandwidth"] > 0 and found["values"]["latency"] >= 0
+    orrery(command, tmp_path, "cluster", "check", "here.yaml")
+    assert (tmp_path / "here.svg").read_text().startswith("<svg")
+
+
+@pytest.mark.slow
+def test_validate_writes_its_part_of_a_page(command: Path, tmp_path: Path):
+    (tmp_path / "page.md").write_text("# Mine\n")
+    words = ["validate", "--links", "loopback", "--programs", "moe", "--launches", 1, "-o", "page.md", "--json"]
+    row = json.loads(orrery(command, tmp_path, *words).stdout)["rows"][0]
+    assert row["real_ms"] > 0 and row["simulated_ms"] > 0
+    text = (tmp_path / "page.md").read_text()
+    assert text.startswith("# Mine\n") and f"| moe | loopback | {row['real_ms']:.1f} |" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--programs", "tp_prefil"], "--programs: 'tp_prefil': expected some of: tp_decode, tp_prefill"),
+        (["--links", "fast"], "--links: 'fast': expected loopback or a rate"),
+        (["--launches", "0"], "--launches: '0': expected 1 to 1000"),
+        (["-o", "nowhere/page.md"], "--output: 'nowhere/page.md': no such folder"),
+    ],
+)
+def test_validate_refuses(command: Path, tmp_path: Path, words: list, said: str):
+    assert said in orrery(command, tmp_path, "validate", *words, code=2).stderr
