@@ -96,10 +96,10 @@ def measure(command: Command, name: str, link: str, cluster: Path, launches: int
 
 def explain(launches: int) -> list:
     return [
-        f"Two ranks, gloo. Medians of {launches} real launches and as many simulated runs, two and two in turns, from the",
-        "first barrier on. Simulated: `--compute measured:raw` on the cluster that `orrery calibrate collectives` wrote for",
-        "the link, from other programs and sizes. Spread: half the distance of the quartiles. Communication: the mean of",
-        "the ranks. Regenerate with `orrery validate -o docs/validation.md`.",
+        f"Two ranks, gloo. Medians of {launches} real launches and as many simulated runs, two and two in turns, from",
+        "the first barrier on. Simulated: `--compute measured:raw` on the cluster that `orrery calibrate collectives`",
+        "wrote for the link, from other programs and sizes. Spread: half the distance of the quartiles. Communication:",
+        "the mean of the ranks. Regenerate with `orrery validate -o docs/validation.md`.",
     ]
 
 

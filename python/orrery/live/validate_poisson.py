@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The queue of `orrery validate`: Poisson arrivals at a pipeline of two stages, at three loads, really and simulated."""
+"""The queue of `orrery validate`: Poisson arrivals at a pipeline of two stages, at three loads, both ways."""
 
 import json
 import statistics

@@ -45,8 +45,9 @@ class Hasher {
       number(count_ps(device.operation_overhead));
       number(device.copy_bandwidth.bits_per_second());
     }
-    if (device.operation_costs != topology::OperationCosts{})
+    if (device.operation_costs != topology::OperationCosts{}) {
       text(config::write_spec(device.operation_costs));
+    }
     if (device.remote_bandwidth != Bandwidth{}) {  // As before there was remote memory.
       number(device.remote_bandwidth.bits_per_second());
       number(count_ps(device.remote_latency));

@@ -158,8 +158,9 @@ void read_endpoint(const Cursor& root, double injection_scale, SystemSettings& t
   if (root.has("L")) to.bus.latency = read_float_whole(root.at("L"));
   if (root.has("o")) to.bus.overhead = read_float_whole(root.at("o"));
   if (root.has("g")) to.bus.gap = read_float_whole(root.at("g"));
-  if (root.has("G"))
+  if (root.has("G")) {
     to.bus.gap_per_byte = static_cast<double>(static_cast<float>(read_number(root.at("G"), 0, 1e9)));
+  }
   if (root.has("model-shared-bus")) {
     to.bus.modelled = read_whole(root.at("model-shared-bus"), 0, kWholeMax) == 1;
   }

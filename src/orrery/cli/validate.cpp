@@ -61,8 +61,9 @@ void check(const Arguments& arguments) {
   }
   for (const std::string_view link : split(arguments.links, ',')) {
     if (link == "loopback") continue;
-    if (!app::parse_link(std::string{link}))
+    if (!app::parse_link(std::string{link})) {
       refuse("--links", std::string{link}, "expected loopback or a rate");
+    }
     if (::geteuid() != 0)
       refuse("--links", std::string{link}, "a link between ranks needs root; expected loopback");
   }
