@@ -64,8 +64,9 @@ void check(const Arguments& arguments) {
     if (!app::parse_link(std::string{link})) {
       refuse("--links", std::string{link}, "expected loopback or a rate");
     }
-    if (::geteuid() != 0)
+    if (::geteuid() != 0) {
       refuse("--links", std::string{link}, "a link between ranks needs root; expected loopback");
+    }
   }
   const std::int64_t launches = read_integer("--launches", arguments.launches);
   if (launches < 1 || launches > 1000) refuse("--launches", arguments.launches, "expected 1 to 1000");
