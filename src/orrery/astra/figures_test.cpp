@@ -132,6 +132,27 @@ TEST(AstraFigures, OneMessageOverEachNetwork) {
   EXPECT_EQ(time("Switch", false), 20531U);
 }
 
+TEST(AstraFigures, EverybodySendsToEverybodyOverARing) {
+  // At once, as the nodes of a custom collective are. The busiest link carries 1 + ... + 7 messages of shorter ways and 8
+  // that go half around, one after the other.
+  const auto all = [](const std::string&) {
+    std::vector<std::vector<Op>> ranks(16);
+    for (workload::Rank rank = 0; rank < 16; ++rank) {
+      for (workload::Rank step = 1; step < 16; ++step) {
+        ranks[rank].push_back(message(step, OpKind::kSend, (rank + step) % 16, 1 << 20));
+        ranks[rank].push_back(message(100 + step, OpKind::kReceive, (rank + 16 - step) % 16, 1 << 20));
+      }
+    }
+    return workload::stored_workload("all", std::move(ranks));
+  };
+  const Case custom{.npus = "16",
+                    .system = R"(, "all-reduce-implementation-custom": ["all"])",
+                    .splits = 1,
+                    .is_aware = true,
+                    .open_custom = all};
+  EXPECT_EQ(both_ways(custom), 704116U);
+}
+
 TEST(AstraFigures, RooflineTakesTheLowerRoof) {
   const auto matrix = [](workload::Rank) {
     Op op = compute(1, 0);
@@ -143,6 +164,7 @@ TEST(AstraFigures, RooflineTakesTheLowerRoof) {
     return std::vector{op, thin};
   };
   const Outcome outcome = run({.system = R"(, "roofline-enabled": 1, "peak-perf": 900)", .ops = matrix});
+  EXPECT_EQ(outcome.cycles, 1782199U);
   EXPECT_EQ(outcome.cycles, 1111111U + 671088U);  // 1e12 / 900e12 s, then 2^30 / 1600e9 s.
   EXPECT_EQ(outcome.ranks[0].exposed_cycles, 0U);
 }
