@@ -66,7 +66,7 @@ def quartile_spread(values: list) -> float:
 
 
 def measure(command: Command, name: str, link: str, cluster: Path, launches: int) -> dict:
-    """Two launches and two simulations at a time, as the host's speed drifts within minutes."""
+    """Two launches and a simulation in turns, as the host's speed drifts within minutes."""
     script = script_of(PROGRAMS[name])
     real, simulated = [], []
     while len(real) < launches:
@@ -74,7 +74,7 @@ def measure(command: Command, name: str, link: str, cluster: Path, launches: int
         words = ["run", "--real", "-n", 2, "--json", "--repeat", count, *link_words(link), "--warmup", "barrier:1"]
         real += json.loads(command.run(*words, *script))["repeats"]
         words = ["run", "-n", 2, "--json", "--cluster", cluster, "--compute", "measured:raw", "--warmup", "barrier:1"]
-        simulated += [json.loads(command.run(*words, *script)) for _ in range(count)]
+        simulated.append(json.loads(command.run(*words, *script)))
     row = {"program": name, "link": link, "launches": len(real)}
     for kind, samples in (("real", real), ("simulated", simulated)):
         totals = [sample["total_ps"] / 1e9 for sample in samples]
@@ -96,8 +96,8 @@ def measure(command: Command, name: str, link: str, cluster: Path, launches: int
 
 def explain(launches: int) -> list:
     return [
-        f"Two ranks, gloo. Medians of {launches} real launches and as many simulated runs, two and two in turns, from",
-        "the first barrier on. Simulated: `--compute measured:raw` on the cluster that `orrery calibrate collectives`",
+        f"Two ranks, gloo. Medians of {launches} real launches and half as many simulated runs, in turns, from the",
+        "first barrier on. Simulated: `--compute measured:raw` on the cluster that `orrery calibrate collectives`",
         "wrote for the link, from other programs and sizes. Spread: half the distance of the quartiles. Communication:",
         "the mean of the ranks. Regenerate with `orrery validate -o docs/validation.md`.",
     ]

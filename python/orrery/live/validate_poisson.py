@@ -9,9 +9,9 @@ from pathlib import Path
 import validate_matrix as matrix
 
 LOADS = (0.3, 0.6, 0.8)
-SECONDS = 8.0
-MODEL = ("--dim", "512", "--layers", "6", "--heads", "8", "--kv-heads", "8", "--head-dim", "64", "--hidden", "1408")
-SERVER = ("poisson_serving.py", *MODEL, "--stages", "2", "--batch", "1", "--tokens", "6", "--json")
+SECONDS = 6.0
+MODEL = ("--dim", "256", "--layers", "4", "--heads", "4", "--kv-heads", "4", "--head-dim", "64", "--hidden", "704")
+SERVER = ("poisson_serving.py", *MODEL, "--stages", "2", "--batch", "1", "--tokens", "4", "--json")
 
 
 def result_of(output: str) -> dict:

@@ -110,7 +110,7 @@ void add_validate(CLI::App& root, Session& session) {
   command->add_option("--links", arguments->links, "loopback, and rates of links between two ranks (root)")
       ->capture_default_str();
   command->add_option("--programs", arguments->programs, "Some of the programs (default: all)");
-  command->add_option("--launches", arguments->launches, "Real launches and simulated runs of each")
+  command->add_option("--launches", arguments->launches, "Real launches of each, and half as many simulated runs")
       ->capture_default_str();
   command->add_option("--clusters", arguments->clusters,
                       "Folder of calibrations to use again; filled where empty");
