@@ -79,13 +79,14 @@ def install() -> None:
     if settings() is None or _is_installed or "torch" not in sys.modules:
         return
     _is_installed = True
-    from . import cuda_bindings, cuda_fake
+    from . import cuda_bindings, cuda_fake, cuda_parts
 
     cuda_bindings.install(library())
     describe(0)  # Programs that start their own ranks ask before they are ranks.
     cuda_fake.share_objects_on_host()
     if settings()["fake"]:
         cuda_fake.install(library())
+    cuda_parts.install(library())
 
 
 def describe(rank: int) -> None:

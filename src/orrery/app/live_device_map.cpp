@@ -73,4 +73,9 @@ std::string device_map_text(const LiveOptions& options, const topology::Cluster&
   return text.dump();
 }
 
+void read_device_memory(const live::RankPage& page, const topology::DeviceSpec& device, LiveRank& rank) {
+  rank.device_memory = page.memory;
+  rank.device_bytes = device.memory.count();
+}
+
 }  // namespace orrery::app

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "orrery/app/live_run.hpp"
+#include "orrery/live/protocol.hpp"
 #include "orrery/topology/cluster.hpp"
 
 namespace orrery::app {
@@ -15,5 +16,8 @@ void check_device_map(const LiveOptions& options);
 /// JSON; "" without a map.
 [[nodiscard]] std::string device_map_text(const LiveOptions& options, const topology::Cluster& cluster,
                                           std::size_t ranks);
+
+/// What the rank's program has had in the memory of its device, after it has left.
+void read_device_memory(const live::RankPage& page, const topology::DeviceSpec& device, LiveRank& rank);
 
 }  // namespace orrery::app

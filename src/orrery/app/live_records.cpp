@@ -28,6 +28,17 @@ void write_text(const std::string& path, std::string_view text) {
   file.commit();
 }
 
+Json memory_json(const LiveRank& rank) {
+  const orrery_memory& memory = *rank.device_memory;
+  return {{"device_bytes", rank.device_bytes > 0 ? Json(rank.device_bytes) : Json(nullptr)},
+          {"peak_bytes", memory.peak},
+          {"parameters", memory.parameters},
+          {"gradients", memory.gradients},
+          {"optimizer", memory.optimizer},
+          {"activations", memory.activations},
+          {"other", memory.other}};
+}
+
 Json ranks_json(const LiveResult& result) {
   Json ranks = Json::array();
   for (std::size_t i = 0; i < result.ranks.size(); ++i) {
@@ -45,6 +56,7 @@ Json ranks_json(const LiveResult& result) {
              {"operations", times.operations},
              {"exit_status", times.status},
              {"crashed", times.has_crashed}};
+    if (rank.device_memory) one["memory"] = memory_json(rank);
     ranks.push_back(std::move(one));
   }
   return ranks;

@@ -19,6 +19,7 @@
 #include "orrery/app/live_device_map.hpp"
 #include "orrery/app/live_plan.hpp"
 #include "orrery/app/live_records.hpp"
+#include "orrery/app/operation_totals.hpp"
 #include "orrery/app/simulation.hpp"
 #include "orrery/live/children.hpp"
 #include "orrery/live/cores.hpp"
@@ -42,28 +43,6 @@ constexpr auto kGrace = std::chrono::seconds{10};     // For programs that have 
 constexpr auto kLastWords = std::chrono::seconds{3};  // For a program one of whose ranks has failed.
 constexpr auto kProgressPause = std::chrono::milliseconds{200};
 constexpr auto kProgressFirst = std::chrono::seconds{1};
-
-/// Sums by the name of the operation.
-class Totals {
- public:
-  void add(const live::OperationRecord& record) {
-    OperationTotal& total = by_name_[record.name];
-    total.name = record.name;
-    ++total.calls;
-    total.bytes += record.bytes;
-    total.time += record.done - record.began;
-    total.waiting += record.began - record.posted;
-  }
-  [[nodiscard]] std::vector<OperationTotal> sorted() const {
-    std::vector<OperationTotal> totals;
-    for (const auto& [name, total] : by_name_) totals.push_back(total);
-    std::ranges::stable_sort(totals, std::greater{}, &OperationTotal::time);
-    return totals;
-  }
-
- private:
-  std::map<std::string, OperationTotal> by_name_;
-};
 
 /// The processes of the run, from their start to the last one's end.
 class Programs : Pinned {
@@ -256,8 +235,9 @@ class LiveRun : Pinned {
     for (std::uint32_t rank = 0; rank < world_; ++rank) {
       LiveRank& one = result.ranks.emplace_back();
       one.times = service_.times(rank);
-      one.device = plan_.cluster.devices[plan_.cluster.device_of_rank[rank]].name;
+      one.device = rank_device(rank).name;
       one.node = plan_.cluster.graph.name(plan_.cluster.ranks[rank]);
+      if (!options_.device_map.empty()) read_device_memory(arena_.page(rank), rank_device(rank), one);
       one.memory_bytes = rank < memory_.size() ? memory_[rank] : 0;
       result.memory_bytes += one.memory_bytes;
       begin = std::max(begin, one.times.begin);
@@ -286,6 +266,10 @@ class LiveRun : Pinned {
   }
 
  private:
+  [[nodiscard]] const topology::DeviceSpec& rank_device(std::uint32_t rank) const {
+    return plan_.cluster.devices[plan_.cluster.device_of_rank[rank]];
+  }
+
   live::LiveService::Setup service_setup() {
     return {.engine = simulation_.engine(),
             .network = simulation_.network(),
@@ -347,7 +331,7 @@ class LiveRun : Pinned {
   Programs& programs_;
   std::uint32_t world_;
   SteadyClock::time_point next_progress_;
-  Totals totals_;
+  OperationTotals totals_;
   LiveRecords records_;
   std::unique_ptr<LiveCapture> capture_ =
       options_.capture.empty() ? nullptr : std::make_unique<LiveCapture>(plan_.cluster, world_);

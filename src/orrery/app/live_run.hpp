@@ -9,6 +9,7 @@
 
 #include "orrery/engine/observer.hpp"
 #include "orrery/live/launch.hpp"
+#include "orrery/live/rank/orrery_rank.h"
 #include "orrery/live/rank_times.hpp"
 #include "orrery/timeline/manifest.hpp"
 
@@ -50,7 +51,9 @@ struct LiveRank {
   live::RankTimes times;
   std::string device;
   std::string node;
-  std::int64_t memory_bytes = 0;
+  std::int64_t memory_bytes = 0;                ///< Of its process, on this machine.
+  std::optional<orrery_memory> device_memory;  ///< With a device map.
+  std::int64_t device_bytes = 0;               ///< What the device has; 0: its description does not say.
 };
 
 struct OperationTotal {

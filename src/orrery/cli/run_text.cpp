@@ -52,6 +52,26 @@ std::string operations_table(const app::LiveResult& result) {
   return format_table({"<operation", "calls", "bytes each", "time each", "waiting each"}, rows);
 }
 
+/// Of the rank that has had most on its device; "" when none has had anything.
+std::string memory_line(const app::LiveResult& result) {
+  std::size_t most = 0;
+  const auto peak = [&](std::size_t rank) {
+    const auto& memory = result.ranks[rank].device_memory;
+    return memory ? memory->peak : 0;
+  };
+  for (std::size_t i = 1; i < result.ranks.size(); ++i) {
+    if (peak(i) > peak(most)) most = i;
+  }
+  if (result.ranks.empty() || peak(most) == 0) return {};
+  const app::LiveRank& rank = result.ranks[most];
+  const std::string limit = rank.device_bytes > 0 ? " of " + bytes_text(rank.device_bytes) : std::string{};
+  const orrery_memory& memory = *rank.device_memory;
+  return fmt::format(
+      "device memory: peak {}{} on rank {}: parameters {}, gradients {}, optimizer {}, activations {}, other {}\n",
+      bytes_text(memory.peak), limit, most, bytes_text(memory.parameters), bytes_text(memory.gradients),
+      bytes_text(memory.optimizer), bytes_text(memory.activations), bytes_text(memory.other));
+}
+
 }  // namespace
 
 std::string format_run_tables(const app::LiveResult& result) {
@@ -69,6 +89,7 @@ std::string format_run(const app::LiveResult& result, const std::string& folder)
                       result.wall_seconds);
   if (result.memory_bytes > 0) text += fmt::format(", {} of memory", bytes_text(result.memory_bytes));
   text += fmt::format("; digest {:016x}\n", result.manifest.digest);
+  text += memory_line(result);
   for (const std::string& note : result.notes) text += fmt::format("note: {}\n", note);
   if (!folder.empty()) {
     text += fmt::format(

@@ -82,6 +82,7 @@ struct RankPage {
   std::atomic<std::int64_t> clock_ps;             ///< Mirror of the process's clock, for progress lines.
   std::atomic<std::int64_t> compute_ps;           ///< Charged so far.
   OperatorCounts operators;
+  orrery_memory memory;  ///< Of the device; the process writes it.
 };
 
 }  // namespace orrery::live

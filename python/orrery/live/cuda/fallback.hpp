@@ -52,6 +52,9 @@ class Redirection {
       const Kernel kernel;  // One operator of the device, whatever the CPU makes of it.
       op_.redispatchBoxed(c10::DispatchKeySet{Twins::key()}, &stack_);
     }
+    const bool is_recorded = twins_.is_recorded();
+    const PartScope scope{is_recorded ? Part::kActivation : present_part};
+    if (is_recorded) twins_.mark_graph();
     twins_.settle();
     const std::size_t results = schema_.returns().size();
     for (std::size_t i = stack_.size() - results; i < stack_.size(); ++i) give(stack_[i]);

@@ -93,6 +93,8 @@ inline void resize_storage(const c10::Storage& storage, std::int64_t bytes) {
   c10::StorageImpl* const impl = storage.unsafeGetStorageImpl();
   const std::size_t kept = std::min(impl->nbytes(), static_cast<std::size_t>(bytes));
   const c10::DeviceGuard guard{impl->device()};
+  const MemoryBlock* const block = block_of(storage);
+  const PartScope scope{block != nullptr ? block->part : present_part};
   c10::DataPtr memory = DeviceAllocator::instance().allocate(static_cast<std::size_t>(bytes));
   if (!is_fake && kept > 0 && impl->data() != nullptr) std::memcpy(memory.get(), impl->data(), kept);
   impl->set_data_ptr_noswap(std::move(memory));

@@ -64,7 +64,10 @@ void define(py::module_& module) {
   module.def("set_engine_starting", [](bool is_starting) { is_engine_starting = is_starting; });
   module.def("set_fake", [] { is_fake = true; });
   module.def("keep_host_values", [](bool keeps) { keeps_host_values = keeps; });
-  module.def("begin_queues", [] { orrery_queues_begin(is_fake ? 1 : 0); });
+  module.def("begin_queues", [] {
+    orrery_queues_begin(is_fake ? 1 : 0);
+    Memory::instance().set_page(orrery_memory_page());
+  });
   module.def("get_device", [] { return static_cast<int>(this_device); });
   module.def("set_device",
              [](int device) { Guard{}.setDevice({c10::kCUDA, static_cast<DeviceIndex>(device)}); });
@@ -96,7 +99,34 @@ void define(py::module_& module) {
              [](const at::Tensor& bytes, std::int64_t size) { resize_storage(bytes.storage(), size); });
 }
 
+/// What memory is for, as far as Python alone can tell (cuda_parts.py).
+void define_parts(py::module_& module) {
+  module.attr("OTHER") = static_cast<int>(Part::kOther);
+  module.attr("ACTIVATION") = static_cast<int>(Part::kActivation);
+  module.attr("OPTIMIZER") = static_cast<int>(Part::kOptimizer);
+  module.attr("GRADIENT") = static_cast<int>(Part::kGradient);
+  module.attr("PARAMETER") = static_cast<int>(Part::kParameter);
+  module.def("mark", [](const std::vector<at::Tensor>& tensors, int part) {
+    for (const at::Tensor& tensor : tensors) mark(tensor, static_cast<Part>(part));
+  });
+  module.def("set_part", [](int part) {
+    return static_cast<int>(std::exchange(present_part, static_cast<Part>(part)));
+  });
+  module.def("set_collector", [](const py::function& collect) {
+    auto* const kept = new py::function{collect};  // For as long as the process lives, as tensors do.
+    Memory::instance().set_collector([kept] {
+      const py::gil_scoped_acquire lock;
+      (*kept)();
+    });
+  });
+  module.def("pause", &orrery_pause);
+  module.def("resume", &orrery_resume);
+}
+
 }  // namespace
 }  // namespace orrery::live::cuda
 
-PYBIND11_MODULE(orrery_cuda, module) { orrery::live::cuda::define(module); }
+PYBIND11_MODULE(orrery_cuda, module) {
+  orrery::live::cuda::define(module);
+  orrery::live::cuda::define_parts(module);
+}

@@ -6,6 +6,8 @@
 ///
 /// What comes out is either one of the tensors that went in, a view of one, or new; what was written to may have been
 /// resized or may have got another storage. Tensors that share a storage have twins that share one.
+#include <algorithm>
+
 #include "streams.hpp"
 
 namespace orrery::live::cuda {
@@ -53,6 +55,20 @@ class Twins {
   }
   [[nodiscard]] DeviceIndex device() const { return device_ < 0 ? this_device : device_; }
   [[nodiscard]] bool is_empty() const { return pairs_.empty(); }
+
+  /// Whether autograd records this call, as one of its tensors wants a gradient.
+  [[nodiscard]] bool is_recorded() const {
+    return c10::GradMode::is_enabled() &&
+           std::ranges::any_of(pairs_, [](const Pair& pair) { return pair.original.requires_grad(); });
+  }
+  /// Of a call that is recorded: what earlier ones gave belongs to the graph, whoever made its memory. A view's memory
+  /// may be a parameter's.
+  void mark_graph() const {
+    for (const Pair& pair : pairs_) {
+      const at::Tensor& tensor = pair.original;
+      if (tensor.requires_grad() && !tensor.is_leaf() && !tensor.is_view()) mark(tensor, Part::kActivation);
+    }
+  }
 
   at::Tensor to_host(const at::Tensor& tensor, bool is_written) {
     TORCH_CHECK(tensor.layout() == at::kStrided, "orrery --device-map: CUDA tensors of layout ",
@@ -146,6 +162,8 @@ class Twins {
     c10::StorageImpl* const original = shared.original.unsafeGetStorageImpl();
     const bool is_moved = is_fake ? twin->nbytes() != original->nbytes() : twin->data() != shared.address;
     if (is_moved) {
+      const MemoryBlock* const block = block_of(shared.original);
+      const PartScope scope{block != nullptr ? std::max(block->part, present_part) : present_part};
       const std::size_t bytes = twin->nbytes();
       c10::DataPtr memory =
           is_fake ? host_memory(bytes) : twin->set_data_ptr(c10::DataPtr{nullptr, c10::Device{c10::kCPU}});

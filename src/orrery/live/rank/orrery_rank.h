@@ -103,6 +103,18 @@ void orrery_queue_await(uint64_t queue, int64_t until);
 /* The host waits until this time. */
 void orrery_queue_reach(int64_t until);
 
+/* The most that the program has had in the memory of its device, in bytes, and what that was for. */
+typedef struct {
+  int64_t peak; /* The sum of what follows. */
+  int64_t parameters;
+  int64_t gradients;
+  int64_t optimizer;
+  int64_t activations;
+  int64_t other;
+} orrery_memory;
+/* Where the coordinator reads it when this rank has left; NULL when this process is no rank. */
+orrery_memory* orrery_memory_page(void);
+
 /* The program's warm-up is over: what was before does not count. Later calls do nothing. */
 int orrery_mark(void);
 

@@ -32,6 +32,8 @@ bool orrery::live::is_in_kernel() { return kernel_depth > 0; }
 
 int orrery_is_fake(void) { return has_no_data ? 1 : 0; }
 
+orrery_memory* orrery_memory_page(void) { return session() == nullptr ? nullptr : &session()->memory(); }
+
 int orrery_has_queues(void) { return session() != nullptr && session()->queues() != nullptr ? 1 : 0; }
 
 void orrery_queue_select(uint64_t queue) {

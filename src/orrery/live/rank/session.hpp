@@ -34,6 +34,7 @@ class Session {
   [[nodiscard]] ArenaHeap& heap() { return heap_; }
   [[nodiscard]] ComputeMeter& meter() { return meter_; }
   [[nodiscard]] OperatorCounts& operator_counts() { return page_.operators; }
+  [[nodiscard]] orrery_memory& memory() { return page_.memory; }
   [[nodiscard]] std::recursive_mutex& mutex() { return mutex_; }
   /// The thread that calls is the program's from now on (it just posted or waited).
   void adopt_thread();
