@@ -101,3 +101,19 @@ def memory_of(outcome: Outcome) -> dict:
     assert sum(ranks[0][part] for part in PARTS) == ranks[0]["peak_bytes"] > 0
     assert ranks[0]["device_bytes"] == 80 * 1000**3 or ranks[0]["device_bytes"] == 80 << 30
     return ranks[0]
+
+
+@pytest.fixture
+def memory(ahead: Callable) -> Callable[[str], dict]:
+    return lambda name: memory_of(ahead(RUNS[name]))
+
+
+def test_print(command, bridge, tmp_path):
+    for name, one in RUNS.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        done = execute(one, command, folder)
+        try:
+            print(name, json.loads(done.stdout)["ranks"][0]["memory"])
+        except Exception:
+            print(name, done)

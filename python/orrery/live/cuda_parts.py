@@ -12,7 +12,8 @@ import weakref
 from collections.abc import Callable, Iterator
 from types import ModuleType
 
-_parameters: dict[int, weakref.ref] = {}  #: By id: tensors compare by value.
+#: Modules that have parameters. Not the parameters: torch swaps no tensors that somebody refers to weakly.
+_modules: weakref.WeakSet = weakref.WeakSet()
 _present: Callable[[], object] = lambda: None  #: The optimizer whose step is or was the last.
 
 
@@ -24,7 +25,7 @@ def install(library: ModuleType) -> None:
     global _library, _torch
     _library, _torch = library, torch
     library.set_collector(collect)
-    register_module_parameter_registration_hook(lambda module, name, parameter: add(parameter))
+    register_module_parameter_registration_hook(lambda module, name, parameter: add(module, parameter))
     register_optimizer_step_pre_hook(begin_step)
     register_optimizer_step_post_hook(lambda optimizer, *_: collect())
     watch_parameters(torch)
@@ -59,20 +60,20 @@ def plain(thing: object) -> Iterator:
             yield from plain(part)
 
 
-def add(parameter: object) -> None:
-    if parameter is None:
-        return
+def mark_parameter(parameter: object) -> None:
     with uncharged():
-        key = id(parameter)
-        if key not in _parameters:
-            _parameters[key] = weakref.ref(parameter, lambda _: _parameters.pop(key, None))
         _library.mark(list(plain(parameter)), _library.PARAMETER)
+
+
+def add(module: object, parameter: object) -> None:
+    _modules.add(module)
+    mark_parameter(parameter)
 
 
 def collect() -> None:
     """Marks what the parameters, their gradients and the last optimizer have now."""
     with uncharged():
-        held = [made for made in (known() for known in list(_parameters.values())) if made is not None]
+        held = [made for module in list(_modules) for made in module._parameters.values() if made is not None]
         optimizer = _present()
         if optimizer is not None:
             held += [made for group in optimizer.param_groups for made in group["params"]]
@@ -98,14 +99,15 @@ def watch_parameters(torch: ModuleType) -> None:
     @functools.wraps(create)
     def new(cls, *arguments, **options):
         made = create(cls, *arguments, **options)
-        add(made)
+        mark_parameter(made)
         return made
 
     @functools.wraps(move)
     def apply(self, *arguments, **options):
         moved = move(self, *arguments, **options)
-        for parameter in self._parameters.values():
-            add(parameter)
+        if self._parameters:
+            _modules.add(self)
+            mark_parameter(self._parameters)
         return moved
 
     torch.nn.Parameter.__new__ = new

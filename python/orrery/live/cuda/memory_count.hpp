@@ -67,10 +67,11 @@ class Memory {
     const MemoryCount& count = of(device);
     if (limit_ <= 0 || count.now + rounded <= limit_) return;
     if (collect_) collect_();
-    TORCH_CHECK_WITH(OutOfMemoryError, false, "CUDA out of memory. Tried to allocate ", text(rounded), ". GPU ",
-                     device, " has a total capacity of ", text(limit_), " of which ", text(limit_ - count.now),
-                     " is free (simulated device of the cluster file). Of the allocated memory ", text(count.now),
-                     ": ", text(count.parts), ".");
+    TORCH_CHECK_WITH(OutOfMemoryError, false, "CUDA out of memory. Tried to allocate ", text(rounded),
+                     ". GPU ", device, " has a total capacity of ", text(limit_), " of which ",
+                     text(limit_ - count.now),
+                     " is free (simulated device of the cluster file). Of the allocated memory ",
+                     text(count.now), ": ", text(count.parts), ".");
   }
   void add(MemoryBlock& block) {
     check(block.device, block.bytes);

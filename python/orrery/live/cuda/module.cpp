@@ -109,9 +109,8 @@ void define_parts(py::module_& module) {
   module.def("mark", [](const std::vector<at::Tensor>& tensors, int part) {
     for (const at::Tensor& tensor : tensors) mark(tensor, static_cast<Part>(part));
   });
-  module.def("set_part", [](int part) {
-    return static_cast<int>(std::exchange(present_part, static_cast<Part>(part)));
-  });
+  module.def("set_part",
+             [](int part) { return static_cast<int>(std::exchange(present_part, static_cast<Part>(part))); });
   module.def("set_collector", [](const py::function& collect) {
     auto* const kept = new py::function{collect};  // For as long as the process lives, as tensors do.
     Memory::instance().set_collector([kept] {
