@@ -115,10 +115,7 @@ def test_adamw(case, ahead):
     assert memory["gradients"] == WEIGHTS + BUCKET
     assert memory["optimizer"] == 2 * WEIGHTS  # Its counts of steps are on the host.
     assert memory["activations"] == 512  # The loss, which the program holds; the peak is in the step.
-
-
-def test_same_with_and_without_data(ahead):
-    assert memory_of(ahead(RUNS["adamw"])) == memory_of(ahead(RUNS["adamw with data"]))
+    assert memory["other"] == WEIGHTS + 8 * 256 * 4  # What the step holds for a moment, and x.
 
 
 @pytest.mark.parametrize("case", only("sgd"))

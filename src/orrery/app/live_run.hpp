@@ -51,7 +51,7 @@ struct LiveRank {
   live::RankTimes times;
   std::string device;
   std::string node;
-  std::int64_t memory_bytes = 0;                ///< Of its process, on this machine.
+  std::int64_t memory_bytes = 0;               ///< Of its process, on this machine.
   std::optional<orrery_memory> device_memory;  ///< With a device map.
   std::int64_t device_bytes = 0;               ///< What the device has; 0: its description does not say.
 };

@@ -67,7 +67,8 @@ std::string memory_line(const app::LiveResult& result) {
   const std::string limit = rank.device_bytes > 0 ? " of " + bytes_text(rank.device_bytes) : std::string{};
   const orrery_memory& memory = *rank.device_memory;
   return fmt::format(
-      "device memory: peak {}{} on rank {}: parameters {}, gradients {}, optimizer {}, activations {}, other {}\n",
+      "device memory: peak {}{} on rank {}: parameters {}, gradients {}, optimizer {}, activations {}, other "
+      "{}\n",
       bytes_text(memory.peak), limit, most, bytes_text(memory.parameters), bytes_text(memory.gradients),
       bytes_text(memory.optimizer), bytes_text(memory.activations), bytes_text(memory.other));
 }
