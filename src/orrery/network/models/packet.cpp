@@ -57,6 +57,7 @@ PacketNet::PacketNet(const PacketSpec& spec, NetworkContext& context)
   for (PortQueue& queue : queues_) queue.credit = std::max<std::int64_t>(buffer_, full_bytes_);
   find_cuts();
   for (std::uint32_t link = 0; link < links; ++link) set_port(link, paths_.link(link));
+  prepare_batch();
   engine_.add_watch(*this);
   engine_.set_background(this);
 }
@@ -124,12 +125,13 @@ void PacketNet::send(const Message& message) {
 bool PacketNet::run_before(Time limit) {
   limit_ = count_ps(limit);
   begin_fresh();
-  return run_events(kEventsPerSlice);
+  return batch_.is_on ? run_batch() : run_events(kEventsPerSlice);
 }
 
 void PacketNet::begin_fresh() {
   // Only now is the instant over: what was delivered in it no longer stands on its links.
   const std::int64_t now = count_ps(engine_.now());
+  if (!fresh_.empty()) choose_way(now);
   for (std::size_t i = 0; i < fresh_.size(); ++i) begin(fresh_[i], now);
   fresh_.clear();
 }
@@ -138,7 +140,11 @@ void PacketNet::begin(std::uint32_t id, std::int64_t now) {
   Live& live = messages_[id];
   if (counts_packets_ || is_acknowledged_) prepare_control(id);
   break_trains(live, now);
+  // On links of its own it is not broken yet, but this one must know when the other has left.
+  if (live.before != kNobody && messages_[live.before].state == MessageState::kTrain)
+    break_train(live.before, now);
   claim(live, 1);
+  if (batch_.is_on && begin_in_batch(id, now)) return;
   if (live.before != kNobody && !messages_[live.before].is_injected) {
     live.state = MessageState::kQueued;
   } else if (!try_train(id)) {
@@ -147,6 +153,7 @@ void PacketNet::begin(std::uint32_t id, std::int64_t now) {
 }
 
 void PacketNet::start_sending(std::uint32_t id, std::int64_t now) {
+  if (batch_.is_on) return join_in_batch(id, now);
   Live& live = messages_[id];
   if (live.start > now) {
     live.state = MessageState::kQueued;

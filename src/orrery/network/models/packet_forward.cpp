@@ -130,13 +130,7 @@ void PacketNet::join_turns(std::uint32_t id, std::int64_t now) {
   const std::uint32_t link = pool_[live.first] & ~kLastHop;
   Sender& sender = senders_[link];
   live.state = MessageState::kTurn;
-  live.turn_next = kNobody;
-  if (sender.head == kNobody) {
-    sender.head = id;
-  } else {
-    messages_[sender.tail].turn_next = id;
-  }
-  sender.tail = id;
+  append_turn(sender, id);
   ports_[link].has_turns = !is_blocking_;
   wake_sender(link, std::max(now, ports_[link].free));
 }
@@ -169,13 +163,7 @@ std::uint32_t PacketNet::take_turn(Sender& sender, std::int64_t now, std::int64_
     }
     ready = std::min(ready, later);
     if (first_late == kNobody) first_late = id;
-    messages_[id].turn_next = kNobody;
-    if (sender.head == kNobody) {
-      sender.head = id;
-    } else {
-      messages_[sender.tail].turn_next = id;
-    }
-    sender.tail = id;
+    append_turn(sender, id);
   }
   return kNobody;
 }
@@ -256,14 +244,7 @@ PacketNet::Event PacketNet::next_packet(std::uint32_t id, std::int64_t now) {
 void PacketNet::after_packet(std::uint32_t id, std::uint32_t link, std::int64_t now) {
   Live& live = messages_[id];
   if (live.next < live.packets || !live.lost.empty()) {
-    Sender& sender = senders_[link];
-    live.turn_next = kNobody;
-    if (sender.head == kNobody) {
-      sender.head = id;
-    } else {
-      messages_[sender.tail].turn_next = id;
-    }
-    sender.tail = id;
+    append_turn(senders_[link], id);
     return;
   }
   live.state = MessageState::kSent;

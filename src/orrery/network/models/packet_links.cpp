@@ -30,7 +30,9 @@ void PacketNet::set_port(std::uint32_t link, const LinkState& state) {
   Port& port = ports_[link];
   PortMore& more = more_[link];
   port.latency = count_ps(state.latency);
+  if (port.is_down) --down_;
   port.is_down = !state.up || state.bandwidth == Bandwidth{};
+  if (port.is_down) ++down_;
   if (port.is_down) return;
   more.bits_per_second = static_cast<std::uint64_t>(state.bandwidth.bits_per_second());
   const auto time_of = [&](std::int64_t bytes) {
@@ -47,6 +49,7 @@ void PacketNet::set_port(std::uint32_t link, const LinkState& state) {
 void PacketNet::change_link(topology::LinkId id, const LinkState& state) {
   const std::uint32_t link = id.value();
   const std::int64_t now = count_ps(engine_.now());
+  if (batch_.is_on) leave_batch(now);
   if (more_[link].train != kNobody) break_train(more_[link].train, now);
   const Port old = ports_[link];  // With its ring, which is not looked at.
   paths_.change_link(id, state);
@@ -152,6 +155,7 @@ std::uint32_t PacketNet::add_route(std::span<const topology::LinkId> links) {
   const auto first = static_cast<std::uint32_t>(pool_.size());
   for (const topology::LinkId link : links) pool_.push_back(link.value());
   pool_.back() |= kLastHop;
+  add_lanes(first);
   return first;
 }
 

@@ -2,12 +2,14 @@
 #pragma once
 /// The packet model. Its parts: packet.cpp (messages in and out), packet_forward.cpp (a packet at a port, the turns of
 /// senders), packet_blocking.cpp (ports held back), packet_control.cpp (windows, rates, credits, losses),
-/// packet_train.cpp (messages alone on their links), packet_links.cpp (ports and how they change).
+/// packet_train.cpp (messages alone on their links), packet_links.cpp (ports and how they change), packet_batch.cpp and
+/// packet_batch_state.cpp (port by port instead of event by event).
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "orrery/base/pool.hpp"
+#include "orrery/network/models/packet_batch.hpp"
 #include "orrery/network/models/packet_spec.hpp"
 #include "orrery/network/models/packet_types.hpp"
 #include "orrery/network/paths.hpp"
@@ -36,7 +38,9 @@ class PacketNet final : public NetworkModel, engine::Handler, engine::Background
   // packet.cpp: messages in and out.
   void on_event(std::uint64_t payload) override;
   [[nodiscard]] bool run_before(Time limit) override;
-  [[nodiscard]] bool has_work() const override { return !fresh_.empty() || queue_->size() > 0; }
+  [[nodiscard]] bool has_work() const override {
+    return !fresh_.empty() || queue_->size() > 0 || batch_.in_flight > 0;
+  }
   void report_blocked(std::vector<engine::Blocked>& blocked) const override;
   void begin_fresh();
   void begin(std::uint32_t id, std::int64_t now);
@@ -140,6 +144,43 @@ class PacketNet final : public NetworkModel, engine::Handler, engine::Background
   void break_train(std::uint32_t id, std::int64_t now);
   void claim(const Live& message, std::int32_t by);
 
+  // packet_batch.cpp: port by port.
+  [[nodiscard]] bool run_batch();
+  [[nodiscard]] std::int64_t horizon(std::int64_t known);
+  [[nodiscard]] std::int64_t earliest_end(std::uint32_t id, std::int64_t now) const;
+  [[nodiscard]] std::int64_t shortest_way(std::uint32_t pos, std::uint32_t bytes) const;
+  /// All that comes to ports before `to`.
+  void run_ports(std::int64_t to);
+  void list_port(std::uint32_t link, std::int64_t time);
+  void push_lane(std::uint32_t lane, const detail::LaneRun& packet);
+  void add_to_lane(const detail::LaneRun& packet);
+  void pass_lanes(std::uint32_t link, std::int64_t to);
+  void pass_run(Port& port, const detail::LaneRun& run);
+  [[nodiscard]] std::int64_t pass_last(const detail::LaneRun& packet, std::int64_t start);
+  void send_own(std::uint32_t link, std::int64_t to);
+  void follow(detail::Sender& sender, std::uint32_t link, std::uint32_t id, std::int64_t now);
+  void append_turn(detail::Sender& sender, std::uint32_t id);
+  void add_join(std::uint32_t link, std::uint32_t id, std::uint64_t order);
+
+  // packet_batch_state.cpp: when.
+  void prepare_batch();
+  /// Port by port, if that is possible now.
+  void choose_way(std::int64_t now);
+  void set_delay(detail::Lane& lane) const;
+  void look_ahead(std::uint32_t link);
+  void add_lanes(std::uint32_t first);
+  void give_up();
+  [[nodiscard]] bool leads_to(std::uint32_t from, std::uint32_t to) const;
+  [[nodiscard]] bool raise(std::uint32_t link, std::uint32_t level);
+  /// False: it cannot be run port by port.
+  [[nodiscard]] bool begin_in_batch(std::uint32_t id, std::int64_t now);
+  void join_in_batch(std::uint32_t id, std::int64_t now);
+  void watch(std::uint32_t id, std::int64_t now);
+  void absorb_train(std::uint32_t id, std::int64_t now);
+  void leave_batch(std::int64_t now);
+  [[nodiscard]] Event to_event(const detail::LaneRun& packet) const;
+  void resume_turns(std::uint32_t link, std::int64_t now);
+
   // packet_links.cpp: ports and routes.
   /// Ports whose packets are sent on before they are there.
   void find_cuts();
@@ -204,9 +245,12 @@ class PacketNet final : public NetworkModel, engine::Handler, engine::Background
   std::vector<std::uint32_t> fresh_;       ///< Sent in this instant, not begun.
   std::unique_ptr<detail::PacketQueue> queue_;
   std::unique_ptr<detail::PacketQueue> scratch_;  ///< For breaking trains.
-  std::int64_t limit_ = 0;                        ///< Own events run strictly before it.
-  std::uint64_t sent_ = 0;                        ///< Messages.
-  std::uint64_t hops_ = 0;                        ///< Packets over links, one by one.
+  detail::PacketBatch batch_;
+  std::int64_t longest_time_ = 0;  ///< Of all ports, to send a full packet.
+  std::size_t down_ = 0;           ///< Links that are.
+  std::int64_t limit_ = 0;         ///< Own events run strictly before it.
+  std::uint64_t sent_ = 0;         ///< Messages.
+  std::uint64_t hops_ = 0;         ///< Packets over links, one by one.
   std::uint64_t train_hops_ = 0;
   std::uint64_t trains_ = 0;
   std::uint64_t broken_trains_ = 0;

@@ -35,6 +35,7 @@ struct PacketSpec {
   double alpha_gain = 0.00390625;
   Duration overhead{};
   bool trains = true;
+  bool batches = true;
 
   template <class Visitor>
   static void fields(Visitor&& field) {
@@ -89,6 +90,8 @@ struct PacketSpec {
     field("overhead", &PacketSpec::overhead, "Added to the latency of every message.");
     field("trains", &PacketSpec::trains,
           "Messages alone on their links in one step; the same times, only faster.");
+    field("batches", &PacketSpec::batches,
+          "Port by port where control and loss are none; the same times, only faster.");
   }
 };
 

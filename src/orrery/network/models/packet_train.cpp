@@ -111,6 +111,7 @@ void PacketNet::break_train(std::uint32_t id, std::int64_t now) {
   ++broken_trains_;
   if (live.start >= now) return start_sending(id, now);
   const std::int64_t limit = std::exchange(limit_, now);
+  const bool is_batch = std::exchange(batch_.is_on, false);
   queue_.swap(scratch_);
   queue_->restart(live.start);
   start_sending(id, live.start);
@@ -118,6 +119,10 @@ void PacketNet::break_train(std::uint32_t id, std::int64_t now) {
   }
   queue_.swap(scratch_);
   limit_ = limit;
+  // All of it had arrived, and its sender is about to know.
+  if (live.state == MessageState::kDone && live.is_released) limit_ = std::min(limit_, live.end);
+  batch_.is_on = is_batch;
+  if (is_batch) return absorb_train(id, now);
   for (const Event& event : scratch_->drain()) queue_->push(event);
 }
 

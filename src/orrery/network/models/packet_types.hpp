@@ -164,6 +164,7 @@ struct PacketMessage {
   std::uint32_t generation = 0;
   std::uint32_t credited = 0;           ///< Credits asked for (control credit).
   std::uint32_t asked_again = kNobody;  ///< Of go_back_n: the packet last asked for again.
+  std::uint64_t order = 0;              ///< Of those that begin when they are sent, port by port.
   MessageState state = MessageState::kFree;
   bool is_released = false;  ///< All before it in its stream are delivered.
   bool is_injected = false;
