@@ -148,7 +148,7 @@ void PacketNet::add_to_lane(const LaneRun& packet) { push_lane(batch_.lane_at[pa
   if (run.count == 1 || room < run.gap) return 1;
   const std::int64_t whole = room / run.gap;
   const bool is_tie = whole * run.gap == room;
-  const std::int64_t most = is_tie && (run.who & ~kLastPacket) > other.message ? whole : whole + 1;
+  const std::int64_t most = is_tie && message_of(run.who) > other.message ? whole : whole + 1;
   return static_cast<std::uint32_t>(std::min<std::int64_t>(run.count, most));
 }
 
@@ -160,7 +160,7 @@ void PacketNet::pass_lanes(std::uint32_t link, std::int64_t to) {
   heads.clear();
   for (const std::uint32_t lane : filled) {
     const LaneRun& first = batch_.lanes[lane].front();
-    if (first.time < to) heads.push_back({first.time, first.who & ~kLastPacket, lane});
+    if (first.time < to) heads.push_back({first.time, message_of(first.who), lane});
   }
   std::ranges::make_heap(heads, [](const LaneHead& a, const LaneHead& b) { return is_sooner(b, a); });
   while (!heads.empty()) {
@@ -176,7 +176,7 @@ void PacketNet::pass_lanes(std::uint32_t link, std::int64_t to) {
       pass_run(port, run);
       if (lane.count == 0) break;
       head.time = lane.front().time;
-      head.message = lane.front().who & ~kLastPacket;
+      head.message = message_of(lane.front().who);
     } while (is_sooner(head, second));
     if (lane.count == 0 || head.time >= to) {
       heads.front() = heads.back();
@@ -221,24 +221,28 @@ void PacketNet::pass_lanes(std::uint32_t link, std::int64_t to) {
   if (crowded < run.count) pass(run.time + late * run.gap, run.gap, run.count - crowded);
 }
 
+std::uint32_t PacketNet::last_of(std::uint32_t id) const {
+  return id | kLastPacket | (messages_[id].packets >= kLongMessage ? kOfLong : 0);
+}
+
 /// The last packet of a message, sent from `start`; returns its end.
 std::int64_t PacketNet::pass_last(const LaneRun& packet, std::int64_t start) {
-  const std::uint32_t id = packet.who & ~kLastPacket;
-  const std::uint32_t bytes = messages_[id].last_bytes;
+  const std::uint32_t id = message_of(packet.who);
+  const std::uint32_t bytes = packet.gap;
   const std::uint32_t link = pool_[packet.pos] & ~kLastHop;
   const Port& port = ports_[link];
   const std::int64_t time = send_time(link, bytes);
   more_[link].missing += std::int64_t{full_bytes_} - bytes;
   if ((pool_[packet.pos] & kLastHop) != 0) {
-    const std::uint64_t key = pack_key(PacketKind::kPacket, id, messages_[id].packets - 1);
-    emit(link, {start + time + port.latency, key, packet.pos, bytes | kFinal | kAtTarget});
+    emit(link, {start + time + port.latency, pack_key(PacketKind::kPacket, id), packet.pos,
+                bytes | kFinal | kAtTarget});
     batch_.due[id] = kNoTime;
     --batch_.in_flight;
   } else {
     const std::uint32_t pos = packet.pos + 1;
     const std::int64_t there = start + port.latency + head_start(port, pool_[pos] & ~kLastHop, bytes, time);
-    add_to_lane({there, packet.who, pos});
-    batch_.due[id] = there + shortest_way(pos, bytes);
+    add_to_lane({there, packet.who, pos, bytes});
+    if ((packet.who & kOfLong) != 0) batch_.due[id] = there + shortest_way(pos, bytes);
   }
   return start + time;
 }
@@ -261,7 +265,7 @@ void PacketNet::send_own(std::uint32_t link, std::int64_t to) {
     if (live.next + 1 == live.packets) {
       leave_turns(sender);
       ++live.next;
-      pass_run(port, {now, id | kLastPacket, live.first});
+      pass_run(port, {now, last_of(id), live.first, live.last_bytes});
       live.state = MessageState::kSent;
       live.is_injected = true;
       if (live.behind != kNobody) follow(sender, link, live.behind, now);

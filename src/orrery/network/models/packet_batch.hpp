@@ -8,15 +8,20 @@
 
 namespace orrery::network::detail {
 
+/// Of `LaneRun::who`: above the message, whether it is its last packet, and whether the message is a long one.
 inline constexpr std::uint32_t kLastPacket = std::uint32_t{1} << 31;
+inline constexpr std::uint32_t kOfLong = std::uint32_t{1} << 30;
+inline constexpr std::uint32_t kLongMessage = 8;  ///< Packets from which its end is worth foreseeing.
+
+[[nodiscard]] constexpr std::uint32_t message_of(std::uint32_t who) { return who & (kMostMessages - 1); }
 
 /// Packets of one message on the way to a port, evenly spaced. All of a message come over one lane, so that their order
 /// needs no number. Its last packet is a run of its own.
 struct LaneRun {
-  std::int64_t time = 0;    ///< The first is there.
-  std::uint32_t who = 0;    ///< Message, and whether it is its last packet.
+  std::int64_t time = 0;  ///< The first is there.
+  std::uint32_t who = 0;
   std::uint32_t pos = 0;    ///< Of the port in the pool of routes.
-  std::uint32_t gap = 0;    ///< Between two of them.
+  std::uint32_t gap = 0;    ///< Between two of them; of a last packet, its bytes.
   std::uint32_t count = 1;  ///< At least one.
 
   /// True when `next` is the rest of an evenly spaced run.
@@ -108,6 +113,7 @@ struct PacketBatch {
   std::size_t in_flight = 0;            ///< Messages whose end is not yet known.
   std::uint64_t looked = 0;             ///< Hops when all active messages were last looked at.
   std::uint64_t begun = 0;
+  std::size_t hosts = 0;  ///< Links that are the first of routes.
 };
 
 }  // namespace orrery::network::detail

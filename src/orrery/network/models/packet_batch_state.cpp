@@ -13,7 +13,7 @@ using namespace detail;
 void PacketNet::prepare_batch() {
   const bool is_plain = control_ == Control::kNone && loss_ == Loss::kNone && !is_spraying_;
   batch_.is_allowed =
-      spec_.batches && is_plain && header_ > 0;  // Without a header a packet may take no time.
+      spec_.batches != "never" && is_plain && header_ > 0;  // Without a header a packet may take no time.
   if (!batch_.is_allowed) return;
   batch_.ports.resize(ports_.size());
   batch_.next.resize(ports_.size(), kNoTime);
@@ -21,9 +21,10 @@ void PacketNet::prepare_batch() {
 }
 
 void PacketNet::choose_way(std::int64_t now) {
-  const bool is_watched = engine_.observer() != nullptr;
-  if (batch_.is_on && is_watched) leave_batch(now);
-  if (batch_.is_on || !batch_.is_allowed || is_watched || down_ > 0 || queue_->size() > 0) return;
+  if (!batch_.is_allowed) return;
+  const bool is_fit = engine_.observer() == nullptr && (spec_.batches == "always" || is_batch_faster());
+  if (batch_.is_on && !is_fit) leave_batch(now);
+  if (batch_.is_on || !is_fit || down_ > 0 || queue_->size() > 0) return;
   longest_time_ = std::ranges::max_element(ports_, {}, &Port::full_time)->full_time;
   if (longest_time_ > std::numeric_limits<std::uint32_t>::max()) return;  // Of gaps in runs.
   batch_.is_on = true;
@@ -32,6 +33,17 @@ void PacketNet::choose_way(std::int64_t now) {
   for (std::uint32_t link = 0; link < ports_.size(); ++link) {
     if (batch_.ports[link].is_last) look_ahead(link);
   }
+}
+
+/// It gains from evenly spaced packets: from long messages, and hosts that do not send many at once in turns.
+bool PacketNet::is_batch_faster() const {
+  constexpr std::size_t kMostAtOnce = 4;
+  constexpr std::uint64_t kLeastPackets = 16;
+  if (batch_.in_flight + fresh_.size() > kMostAtOnce * batch_.hosts) return false;
+  if (batch_.is_on) return true;
+  std::uint64_t packets = 0;
+  for (const std::uint32_t id : fresh_) packets += messages_[id].packets;
+  return packets >= kLeastPackets * fresh_.size();
 }
 
 void PacketNet::set_delay(Lane& lane) const {
@@ -53,6 +65,7 @@ void PacketNet::add_lanes(std::uint32_t first) {
     const std::uint32_t link = pool_[pos] & ~kLastHop;
     BatchPort& port = batch_.ports[link];
     if (pos == first ? port.is_later : port.is_first) return give_up();
+    if (pos == first && !port.is_first) ++batch_.hosts;
     (pos == first ? port.is_first : port.is_later) = true;
     if ((pool_[pos] & kLastHop) != 0) return look_ahead(link);
     const std::uint32_t next = pool_[pos + 1] & ~kLastHop;
@@ -132,9 +145,9 @@ void PacketNet::absorb_train(std::uint32_t id, std::int64_t now) {
   const std::uint32_t first = pool_[messages_[id].first] & ~kLastHop;
   const std::vector<Event> rest = scratch_->drain();
   const auto take = [&](const Event& event) {
-    const std::uint32_t last = (event.info & kFinal) != 0 ? kLastPacket : 0;
-    add_to_lane({event.time, who_of(event.key) | last, event.pos});
-    if (last != 0) batch_.due[id] = event.time + shortest_way(event.pos, event.info & kBytesMask);
+    const bool is_last = (event.info & kFinal) != 0;
+    add_to_lane({event.time, is_last ? last_of(id) : id, event.pos, is_last ? event.info & kBytesMask : 0});
+    if (is_last) batch_.due[id] = event.time + shortest_way(event.pos, event.info & kBytesMask);
   };
   if (messages_[id].state == MessageState::kDone) return;
   watch(id, now);
@@ -182,7 +195,7 @@ void PacketNet::leave_batch(std::int64_t now) {
 }
 
 PacketNet::Event PacketNet::to_event(const LaneRun& packet) const {
-  const std::uint32_t id = packet.who & ~kLastPacket;
+  const std::uint32_t id = message_of(packet.who);
   const Live& live = messages_[id];
   const bool is_last = (packet.who & kLastPacket) != 0;
   const std::uint32_t info = is_last ? live.last_bytes | kFinal : full_bytes_;

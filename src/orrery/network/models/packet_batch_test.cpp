@@ -140,8 +140,8 @@ TEST_P(PortByPort, IsEventByEvent) {
   const std::string model = std::string{"packet:mtu=4096B"} + GetParam();
   for (const Talk& talk : kTalks) {
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-      const Talkers batch{model, talk, seed};
-      const Talkers plain{model + ",batches=false", talk, seed};
+      const Talkers batch{model + (seed == 1 ? ",batches=auto" : ",batches=always"), talk, seed};
+      const Talkers plain{model + ",batches=never", talk, seed};
       const std::string what = fmt::format("{} on {}, seed {}", model, talk.cluster, seed);
       ASSERT_EQ(batch.log(), plain.log()) << what;
       ASSERT_EQ(batch.log().size(), batch.sent()) << what;

@@ -157,6 +157,7 @@ class PacketNet final : public NetworkModel, engine::Handler, engine::Background
   void pass_lanes(std::uint32_t link, std::int64_t to);
   void pass_run(Port& port, const detail::LaneRun& run);
   [[nodiscard]] std::int64_t pass_last(const detail::LaneRun& packet, std::int64_t start);
+  [[nodiscard]] std::uint32_t last_of(std::uint32_t id) const;
   void send_own(std::uint32_t link, std::int64_t to);
   void follow(detail::Sender& sender, std::uint32_t link, std::uint32_t id, std::int64_t now);
   void append_turn(detail::Sender& sender, std::uint32_t id);
@@ -166,6 +167,7 @@ class PacketNet final : public NetworkModel, engine::Handler, engine::Background
   void prepare_batch();
   /// Port by port, if that is possible now.
   void choose_way(std::int64_t now);
+  [[nodiscard]] bool is_batch_faster() const;
   void set_delay(detail::Lane& lane) const;
   void look_ahead(std::uint32_t link);
   void add_lanes(std::uint32_t first);

@@ -35,7 +35,7 @@ struct PacketSpec {
   double alpha_gain = 0.00390625;
   Duration overhead{};
   bool trains = true;
-  bool batches = true;
+  std::string batches = "auto";
 
   template <class Visitor>
   static void fields(Visitor&& field) {
@@ -91,7 +91,8 @@ struct PacketSpec {
     field("trains", &PacketSpec::trains,
           "Messages alone on their links in one step; the same times, only faster.");
     field("batches", &PacketSpec::batches,
-          "Port by port where control and loss are none; the same times, only faster.");
+          "Port by port where control and loss are none; the same times. auto: where that is faster.",
+          Rule{.choices = {"auto", "always", "never"}});
   }
 };
 
