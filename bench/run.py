@@ -124,9 +124,10 @@ PEER_EVENTS = {"htsim": 1.06, "ns3": 0.13}  # Millions of events per CPU second,
 # name, pattern, bytes of a message, settings, millions of packet hops per CPU second to reach
 PACKETS = [
     ("packet_neighbours", "shift", "2000000", "trains=true", 20),
-    ("packet_neighbours_plain", "shift", "2000000", "trains=false", 0),
-    ("packet_permutation", "permutation", "2000000", "trains=true", 0),
-    ("packet_permutation_plain", "permutation", "2000000", "trains=false", 0),
+    ("packet_neighbours_ports", "shift", "2000000", "trains=false", 20),
+    ("packet_neighbours_plain", "shift", "2000000", "trains=false,batches=never", 0),
+    ("packet_permutation", "permutation", "2000000", "trains=true", 20),
+    ("packet_permutation_plain", "permutation", "2000000", "trains=false,batches=never", 0),
     ("packet_permutation_window", "permutation", "2000000", "control=window", 0),
 ]
 

@@ -141,8 +141,9 @@ void PacketNet::begin(std::uint32_t id, std::int64_t now) {
   if (counts_packets_ || is_acknowledged_) prepare_control(id);
   break_trains(live, now);
   // On links of its own it is not broken yet, but this one must know when the other has left.
-  if (live.before != kNobody && messages_[live.before].state == MessageState::kTrain)
+  if (live.before != kNobody && messages_[live.before].state == MessageState::kTrain) {
     break_train(live.before, now);
+  }
   claim(live, 1);
   if (batch_.is_on && begin_in_batch(id, now)) return;
   if (live.before != kNobody && !messages_[live.before].is_injected) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// When ports are run port by port (packet_batch.cpp): the order of ports, and how to begin and to end it. It begins when
-// no packet is under way. It ends, and all that is under way becomes events, when a link changes or a route does not
-// fit: one that comes back to ports before it, or that passes through a host's own link (rings, meshes, tori).
+// When ports are run port by port (packet_batch.cpp): the order of ports, and how to begin and to end it. It begins
+// when no packet is under way. It ends, and all that is under way becomes events, when a link changes or a route does
+// not fit: one that comes back to ports before it, or that passes through a host's own link (rings, meshes, tori).
 #include <algorithm>
 
 #include "orrery/network/models/packet_net.hpp"
@@ -177,8 +177,9 @@ void PacketNet::leave_batch(std::int64_t now) {
     BatchPort& port = batch_.ports[link];
     std::vector<Event> leaving;
     for (const std::uint32_t lane : port.outs) {
-      for (Lane& from = batch_.lanes[lane]; from.count > 0; from.pop(1))
+      for (Lane& from = batch_.lanes[lane]; from.count > 0; from.pop(1)) {
         leaving.push_back(to_event(from.front()));
+      }
     }
     std::ranges::sort(leaving, is_before);
     for (const Event& event : leaving) emit(link, event);

@@ -37,8 +37,9 @@ class Talkers final : Receiver, engine::Handler {
       streams_.push_back(network_->open_stream());
       pairs_.push_back(any_pair());
     }
-    for (std::size_t i = 0; i < talk.first; ++i)
+    for (std::size_t i = 0; i < talk.first; ++i) {
       wake_in(i % 3 == 0 ? 0 : rng_.between(0, talk.spread), kSend);
+    }
     for (int i = 0; i < 50; ++i) wake_in(rng_.between(0, 4 * talk.spread), kNothing);
     for (int i = 0; i < talk.changes; ++i) wake_in(rng_.between(0, 2 * talk.spread), kChange);
     engine_.run();
