@@ -133,8 +133,8 @@ TEST(AstraFigures, OneMessageOverEachNetwork) {
 }
 
 TEST(AstraFigures, EverybodySendsToEverybodyOverARing) {
-  // At once, as the nodes of a custom collective are. The busiest link carries 1 + ... + 7 messages of shorter ways and 8
-  // that go half around, one after the other.
+  // At once, as the nodes of a custom collective are. The busiest link carries 1 + ... + 7 messages of shorter ways and
+  // 8 that go half around, one after the other.
   const auto all = [](const std::string&) {
     std::vector<std::vector<Op>> ranks(16);
     for (workload::Rank rank = 0; rank < 16; ++rank) {
