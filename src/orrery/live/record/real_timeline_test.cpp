@@ -58,7 +58,7 @@ TEST(RealTimeline, ClocksOfHostsArePutTogetherByTheEndsOfCollectives) {
 TEST(RealTimeline, HostsWithoutACommonCollectiveAreRefused) {
   RealRank lonely = rank_with(1, 3 * kMillisecond, 5 * kMillisecond, -5);
   lonely.operations[0].sequence = 9;
-  EXPECT_THROW(join_ranks({rank_with(0, 1, 2, 0), lonely}), InputError);
+  EXPECT_THROW(static_cast<void>(join_ranks({rank_with(0, 1, 2, 0), lonely})), InputError);
 }
 
 TEST(RealTimeline, AWaitInAFutureBelongsToTheOperationThatEndedInIt) {
