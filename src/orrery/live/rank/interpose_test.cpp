@@ -135,15 +135,25 @@ TEST_F(Interposed, OnlyTheRanksThreadChargesByReading) {
 }
 
 TEST_F(Interposed, TheThreadThatClaimedLastIsTheRanks) {
-  const int before = reads;
-  std::thread{[] {
+  // It lives on while the other one looks: who waits for a thread that has ended may take over.
+  std::atomic<int> own = 0;
+  std::atomic<bool> is_over = false;
+  std::thread other{[&] {
     interpose_claim();
+    const int before = reads;
     (void)read_clock(CLOCK_MONOTONIC);
-  }}.join();
-  EXPECT_EQ(reads, before + 1);
+    own = reads - before;
+    while (!is_over) {
+    }
+  }};
+  while (own == 0) {
+  }
+  EXPECT_EQ(own, 1);
   EXPECT_FALSE(interpose_is_rank_thread());
   interpose_claim();
   EXPECT_TRUE(interpose_is_rank_thread());
+  is_over = true;
+  other.join();
 }
 
 TEST_F(Interposed, DisarmedClocksAreReal) {
