@@ -30,7 +30,7 @@ void simulate_points(const ClusterValues& values, std::int64_t ranks, std::vecto
                                        const std::function<bool()>& wants_stop);
 
 /// How much longer real ranks compute than simulated ones on such a cluster: reference.py both ways. Each size of it
-/// goes to `result.slowdown`; their geometric mean is the scale.
+/// goes to `result.slowdown`; the scale is the median of all, or 1 where it cannot be told from that.
 [[nodiscard]] double compute_scale(const CalibrateOptions& options, const ClusterValues& values,
                                    Calibration& result);
 
