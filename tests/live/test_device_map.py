@@ -150,8 +150,10 @@ MISTAKES = [
     Case("no map", "", words=["-n", "2", "--compute", "fake"], cluster=CLUSTER, code=2),
     Case("no peak", "", words=words(2, "--compute", "fake"), cluster=STAR, code=2),
     Case("capture", "", words=words(2, "--capture", "there"), cluster=CLUSTER, code=2),
+    Case("raw", "", words=words(2, "--compute", "measured:raw"), cluster=CLUSTER, code=2),
 ]
 SAID = {
+    "raw": ["--compute: 'measured:raw'", "does not tell the device's part"],
     "unknown map": ["--device-map: 'tpu=cpu'", "expected cuda=cpu"],
     "no map": ["--compute: 'fake'", "needs --device-map cuda=cpu"],
     "no peak": ["peak"],

@@ -8,6 +8,8 @@
 #include <set>
 
 #include "orrery/app/calibrate.hpp"
+#include "orrery/base/text.hpp"
+#include "orrery/base/units.hpp"
 
 namespace orrery::app {
 
@@ -40,11 +42,45 @@ std::string to_json(const Calibration& calibration) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+namespace {
+
+constexpr double kWidth = 860;
+constexpr double kHeight = 520;
+constexpr double kMargin = 60;
+
+struct Range {
+  double least;  ///< Picoseconds.
+  double most;
+  double longest;  ///< Bytes.
+};
+
+/// Lines at powers of ten in time and of 16 in size, with what they stand for.
+template <class X, class Y>
+std::string grid_lines(const Range& range, const X& x, const Y& y) {
+  std::string text;
+  constexpr double kTen = 10;
+  for (double time = std::pow(kTen, std::ceil(std::log10(range.least))); time <= range.most; time *= kTen) {
+    const std::string label =
+        time < 1e9 ? fmt::format("{:.0f} us", time / 1e6) : fmt::format("{:.0f} ms", time / 1e9);
+    text += fmt::format(
+        "<path d=\"M{0} {1:.1f}H{2}\" stroke=\"#ddd\"/><text x=\"{3}\" y=\"{4:.1f}\" "
+        "text-anchor=\"end\">{5}</text>\n",
+        kMargin, y(time), kWidth - kMargin, kMargin - 4, y(time) + 4, label);
+  }
+  constexpr double kStep = 16;
+  for (double size = 1024; size <= range.longest; size *= kStep) {
+    text += fmt::format(
+        "<path d=\"M{0:.1f} {1}V{2}\" stroke=\"#ddd\"/><text x=\"{0:.1f}\" y=\"{3}\" "
+        "text-anchor=\"middle\">{4}</text>\n",
+        x(size), kMargin, kHeight - kMargin, kHeight - kMargin + 16, to_text(Bytes{std::llround(size)}));
+  }
+  return text;
+}
+
+}  // namespace
+
 /// Measured times as dots (hollow: held out), simulated ones beside them as bars; both axes are logarithmic.
 std::string to_svg(const Calibration& calibration) {
-  constexpr double kWidth = 860;
-  constexpr double kHeight = 520;
-  constexpr double kMargin = 60;
   constexpr const char* kColours[] = {"#3b6fb6", "#d08a2e", "#4a9c5d", "#b5464f", "#7c5cab",
                                       "#8a6d3b", "#3aa0a8", "#c45a9c", "#777777", "#222222"};
   double least = 1e300;
@@ -75,6 +111,7 @@ std::string to_svg(const Calibration& calibration) {
       "measured (hollow: not fitted), lines simulated; {3:.1f} us to {4:.1f} ms, {6:.0f} B to {5:.0f} "
       "KiB</text>\n",
       kWidth, kHeight, calibration.name, least / 1e6, most / 1e9, longest / 1024, shortest);
+  text += grid_lines({.least = least, .most = most, .longest = longest}, x, y);
   int number = 0;
   for (const std::string& name : names) {
     const char* colour = kColours[number % 10];

@@ -49,7 +49,8 @@ void check_dataflow(const LiveOptions& options, const live::ComputeChoice& compu
     refuse_option(options, "dataflow", "",
                   "expected --capture FOLDER beside it: the capture carries what is found");
   }
-  if (compute.mode != live::MeterMode::kMeasured && compute.mode != live::MeterMode::kFixedOperator) {
+  const bool is_measured = compute.mode == live::MeterMode::kMeasured && !compute.is_raw;
+  if (!is_measured && compute.mode != live::MeterMode::kFixedOperator) {
     refuse_option(options, "compute", options.compute,
                   "expected measured or fixed:TIME/op with --dataflow: operators have no times of their own");
   }
@@ -117,6 +118,11 @@ LivePlan plan_live(const LiveOptions& options) {
   check_reachable(plan.cluster, options.cluster);
   check_ranks(options, plan.cluster);
   check_ledgers(options, plan.compute);
+  if (plan.compute.is_raw && !options.device_map.empty()) {
+    refuse_option(
+        options, "compute", options.compute,
+        "CPU time as a whole does not tell the device's part: with --device-map expected measured or model");
+  }
   if (plan.compute.mode == live::MeterMode::kModel) {
     plan.models = device_models(plan.cluster, plan.compute.uses_tables);
   }

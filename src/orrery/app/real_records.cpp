@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <numeric>
 
 #include "orrery/app/live_records.hpp"
+#include "orrery/app/operation_totals.hpp"
 #include "orrery/base/error.hpp"
 #include "orrery/base/output_file.hpp"
 #include "orrery/base/text.hpp"
@@ -33,20 +33,11 @@ Time begin_of(const live::RealTimeline& launch) {
 }
 
 std::vector<OperationTotal> totals_of(const live::RealTimeline& launch, Time from) {
-  std::map<std::string, OperationTotal> by_name;
+  OperationTotals totals;
   for (const live::OperationRecord& record : launch.operations) {
-    if (record.posted < from) continue;
-    OperationTotal& total = by_name[record.name];
-    total.name = record.name;
-    ++total.calls;
-    total.bytes += record.bytes;
-    total.time += record.done - record.began;
-    total.waiting += record.began - record.posted;
+    if (record.posted >= from) totals.add(record);
   }
-  std::vector<OperationTotal> totals;
-  for (auto& [name, total] : by_name) totals.push_back(total);
-  std::ranges::stable_sort(totals, std::greater{}, &OperationTotal::time);
-  return totals;
+  return totals.sorted();
 }
 
 LiveRepeat repeat_of(const live::RealTimeline& launch) {

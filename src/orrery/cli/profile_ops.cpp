@@ -5,16 +5,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 
-#include "orrery/app/live_run.hpp"
 #include "orrery/base/error.hpp"
 #include "orrery/base/text.hpp"
+#include "orrery/cli/become_python.hpp"
 #include "orrery/cli/console.hpp"
-#include "orrery/cli/run_text.hpp"
 #include "orrery/cli/session.hpp"
 
 namespace orrery::cli {
@@ -40,16 +37,6 @@ constexpr const char* kExamples = R"(Examples:
   orrery run -n 2 --cluster here.yaml --compute model train.py
 )";
 
-[[noreturn]] void refuse(const std::string& option, const std::string& value, const std::string& expected,
-                         const std::string& nearest = {}) {
-  throw InputError{{.source = option,
-                    .position = {},
-                    .field = {},
-                    .value = value,
-                    .expected = expected,
-                    .nearest = nearest}};
-}
-
 void check_output(const std::string& output) {
   const std::string name = fs::path{output}.filename().string();
   const auto is_plain = [](char letter) {
@@ -57,17 +44,20 @@ void check_output(const std::string& output) {
            (letter >= '0' && letter <= '9') || letter == '_' || letter == '-';
   };
   if (name.empty() || !std::ranges::all_of(name, is_plain)) {
-    refuse("--output", output, "expected a name of letters, digits, - and _; .csv and .yaml are added");
+    refuse_option("--output", output,
+                  "expected a name of letters, digits, - and _; .csv and .yaml are added");
   }
   std::error_code problem;
   const fs::path folder = fs::path{output}.parent_path();
-  if (!folder.empty() && !fs::is_directory(folder, problem)) refuse("--output", output, "no such folder");
+  if (!folder.empty() && !fs::is_directory(folder, problem)) {
+    refuse_option("--output", output, "no such folder");
+  }
   if (::access(folder.empty() ? "." : folder.c_str(), W_OK) != 0) {
-    refuse("--output", output, "the folder cannot be written to");
+    refuse_option("--output", output, "the folder cannot be written to");
   }
   for (const char* const end : {".csv", ".yaml"}) {
     if (fs::exists(output + end, problem)) {
-      refuse("--output", output, fmt::format("{}{} is there already", name, end));
+      refuse_option("--output", output, fmt::format("{}{} is there already", name, end));
     }
   }
 }
@@ -80,15 +70,15 @@ void check_model(const std::string& text) {
     const std::size_t equals = std::min(word.find('='), word.size());
     const std::string key{word.substr(0, equals)};
     if (std::ranges::find(kKeys, key) == kKeys.end()) {
-      refuse("--model", text, kForm, nearest_name(key, kKeys));
+      refuse_option("--model", text, kForm, nearest_name(key, kKeys));
     }
     const auto value = parse_integer(word.substr(std::min(equals + 1, word.size())));
     constexpr std::int64_t kMost = 1 << 20;
-    if (!value || *value < 1 || *value > kMost) refuse("--model", text, kForm);
+    if (!value || *value < 1 || *value > kMost) refuse_option("--model", text, kForm);
     seen.push_back(key);
   }
   for (std::size_t i = 0; i + 1 < kKeys.size(); ++i) {
-    if (std::ranges::count(seen, kKeys[i]) != 1) refuse("--model", text, kForm);
+    if (std::ranges::count(seen, kKeys[i]) != 1) refuse_option("--model", text, kForm);
   }
 }
 
@@ -97,8 +87,8 @@ void check(const Arguments& arguments) {
   static const std::vector<std::string> kTypes{"fp32", "bf16", "fp16", "fp64"};
   for (const std::string& type : arguments.types) {
     if (std::ranges::find(kTypes, type) == kTypes.end()) {
-      refuse("--dtype", type, fmt::format("expected one of: {}", join(kTypes, ", ")),
-             nearest_name(type, kTypes));
+      refuse_option("--dtype", type, fmt::format("expected one of: {}", join(kTypes, ", ")),
+                    nearest_name(type, kTypes));
     }
   }
   for (const std::string& model : arguments.models) check_model(model);
@@ -106,18 +96,13 @@ void check(const Arguments& arguments) {
   const auto seconds = parse_number(arguments.seconds);
   constexpr double kMost = 86400;
   if (!seconds || *seconds < 1 || *seconds > kMost) {
-    refuse("--seconds", arguments.seconds, "expected 1 to 86400");
+    refuse_option("--seconds", arguments.seconds, "expected 1 to 86400");
   }
 }
 
-/// The profiler is Python, as torch is: this process becomes it.
 void run(const Arguments& arguments, const Session& session) {
   check(arguments);
-  app::LiveOptions options;
-  options.launch.python = arguments.python;
-  set_live_defaults(options, session);
-  std::vector<std::string> words{options.launch.python, options.launch.package + "/live/profile_ops.py",
-                                 arguments.output};
+  std::vector<std::string> words{arguments.output};
   const auto add = [&](const char* option, const std::string& value) {
     if (!value.empty()) words.insert(words.end(), {option, value});
   };
@@ -126,11 +111,7 @@ void run(const Arguments& arguments, const Session& session) {
   for (const std::string& model : arguments.models) add("--model", model);
   if (arguments.is_quick) words.emplace_back("--quick");
   if (arguments.is_json) words.emplace_back("--json");
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  ::execvp(pointers.front(), pointers.data());
-  throw InputError{fmt::format("{}: {}", words.front(), std::strerror(errno))};
+  become_python(session, arguments.python, "live/profile_ops.py", words);
 }
 
 }  // namespace

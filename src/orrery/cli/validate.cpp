@@ -4,17 +4,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 
-#include "orrery/app/live_run.hpp"
 #include "orrery/app/output_check.hpp"
 #include "orrery/app/real_run.hpp"
 #include "orrery/base/error.hpp"
 #include "orrery/base/text.hpp"
-#include "orrery/cli/run_text.hpp"
+#include "orrery/cli/become_python.hpp"
 #include "orrery/cli/session.hpp"
 
 namespace orrery::cli {
@@ -34,19 +31,9 @@ struct Arguments {
 
 constexpr const char* kExamples = R"(Examples:
   orrery validate -o docs/validation.md
-      every program on every link, really and simulated; about an hour on a machine that does nothing else (root)
+      every program on every link, really and simulated; half an hour on a machine that does nothing else (root)
   orrery validate --links loopback --programs tp_prefill,sweep --launches 4
 )";
-
-[[noreturn]] void refuse(const std::string& option, const std::string& value, const std::string& expected,
-                         const std::string& nearest = {}) {
-  throw InputError{{.source = option,
-                    .position = {},
-                    .field = {},
-                    .value = value,
-                    .expected = expected,
-                    .nearest = nearest}};
-}
 
 void check(const Arguments& arguments) {
   static const std::vector<std::string> kPrograms{"tp_decode", "tp_prefill", "voltage", "voltage_improved",
@@ -55,36 +42,35 @@ void check(const Arguments& arguments) {
   for (const std::string_view name : split(arguments.programs, ',')) {
     if (arguments.programs.empty()) break;
     if (std::ranges::find(kPrograms, name) == kPrograms.end()) {
-      refuse("--programs", std::string{name}, fmt::format("expected some of: {}", join(kPrograms, ", ")),
-             nearest_name(name, kPrograms));
+      refuse_option("--programs", std::string{name},
+                    fmt::format("expected some of: {}", join(kPrograms, ", ")),
+                    nearest_name(name, kPrograms));
     }
   }
   for (const std::string_view link : split(arguments.links, ',')) {
     if (link == "loopback") continue;
     if (!app::parse_link(std::string{link})) {
-      refuse("--links", std::string{link}, "expected loopback or a rate");
+      refuse_option("--links", std::string{link}, "expected loopback or a rate");
     }
     if (::geteuid() != 0) {
-      refuse("--links", std::string{link}, "a link between ranks needs root; expected loopback");
+      refuse_option("--links", std::string{link}, "a link between ranks needs root; expected loopback");
     }
   }
   const std::int64_t launches = read_integer("--launches", arguments.launches);
-  if (launches < 1 || launches > 1000) refuse("--launches", arguments.launches, "expected 1 to 1000");
+  if (launches < 1 || launches > 1000) refuse_option("--launches", arguments.launches, "expected 1 to 1000");
   if (!arguments.clusters.empty() && !fs::is_directory(arguments.clusters)) {
-    refuse("--clusters", arguments.clusters, "no such folder");
+    refuse_option("--clusters", arguments.clusters, "no such folder");
   }
   const fs::path folder = fs::path{arguments.output}.parent_path();
-  if (!folder.empty() && !fs::is_directory(folder)) refuse("--output", arguments.output, "no such folder");
+  if (!folder.empty() && !fs::is_directory(folder)) {
+    refuse_option("--output", arguments.output, "no such folder");
+  }
 }
 
-/// It drives this very command, and is Python as its pages are: this process becomes it.
+/// It drives this very command.
 void run(const Arguments& arguments, const Session& session) {
   check(arguments);
-  app::LiveOptions options;
-  options.launch.python = arguments.python;
-  set_live_defaults(options, session);
-  std::vector<std::string> words{options.launch.python, options.launch.package + "/live/validate.py",
-                                 fs::read_symlink("/proc/self/exe").string()};
+  std::vector<std::string> words{fs::read_symlink("/proc/self/exe").string()};
   const auto add = [&](const char* option, const std::string& value) {
     if (!value.empty()) words.insert(words.end(), {option, value});
   };
@@ -94,11 +80,7 @@ void run(const Arguments& arguments, const Session& session) {
   add("--clusters", arguments.clusters.empty() ? "" : fs::absolute(arguments.clusters).string());
   add("--output", arguments.output);
   if (arguments.is_json) words.emplace_back("--json");
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  ::execvp(pointers.front(), pointers.data());
-  throw InputError{fmt::format("{}: {}", words.front(), std::strerror(errno))};
+  become_python(session, arguments.python, "live/validate.py", words);
 }
 
 }  // namespace
@@ -110,7 +92,9 @@ void add_validate(CLI::App& root, Session& session) {
   command->add_option("--links", arguments->links, "loopback, and rates of links between two ranks (root)")
       ->capture_default_str();
   command->add_option("--programs", arguments->programs, "Some of the programs (default: all)");
-  command->add_option("--launches", arguments->launches, "Real launches of each, and half as many simulated runs")
+  command
+      ->add_option("--launches", arguments->launches,
+                   "Real launches of each, and half as many simulated runs")
       ->capture_default_str();
   command->add_option("--clusters", arguments->clusters,
                       "Folder of calibrations to use again; filled where empty");

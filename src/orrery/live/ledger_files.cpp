@@ -48,13 +48,15 @@ LedgerFiles::~LedgerFiles() {
 }
 
 void LedgerFiles::provide(const std::string& folder, std::size_t rank, std::size_t world) {
-  const bool is_everybodys =
-      read_ledger(ledger_path(folder, 0), [](const LedgerReader& reader) { return reader.world() == 1; });
-  const std::string path = ledger_path(folder, is_everybodys ? 0 : rank);
+  if (!is_everybodys_) {
+    is_everybodys_ =
+        read_ledger(ledger_path(folder, 0), [](const LedgerReader& reader) { return reader.world() == 1; });
+  }
+  const std::string path = ledger_path(folder, *is_everybodys_ ? 0 : rank);
   const std::string text = read_file(path, kLargest);
   try {
     const LedgerReader reader{text};
-    if (!is_everybodys && (reader.world() != world || reader.rank() != rank)) {
+    if (!*is_everybodys_ && (reader.world() != world || reader.rank() != rank)) {
       throw InputError{fmt::format("{}: the ledger of rank {} of {}; this is rank {} of {}", path,
                                    reader.rank(), reader.world(), rank, world)};
     }

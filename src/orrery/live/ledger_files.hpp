@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The ranks' ledgers while a run is on: anonymous files, which ranks open through /proc.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ class LedgerFiles : Pinned {
   [[nodiscard]] std::string recorded(std::size_t rank) const;
 
  private:
+  std::optional<bool> is_everybodys_;  ///< The ledgers are those of one rank alone.
   std::vector<int> in_;
   std::vector<int> out_;
 };

@@ -198,6 +198,7 @@ void PacketNet::pass_lanes(std::uint32_t link, std::int64_t to) {
   const std::int64_t wait = start - run.time;
   port.packets += run.count;
   hops_ += run.count;
+  batch_hops_ += run.count;
   port.worst_wait = std::max(port.worst_wait, wait);
   if ((run.who & kLastPacket) != 0) {
     port.free = pass_last(run, start);

@@ -27,6 +27,8 @@ class PacketNet final : public NetworkModel, engine::Handler, engine::Background
   void change_link(topology::LinkId link, const LinkState& state) override;
   [[nodiscard]] std::vector<LinkCounters> link_counters() const override;
   [[nodiscard]] std::vector<std::string> notes() const override;
+  /// Packets over links that were run port by port.
+  [[nodiscard]] std::uint64_t batch_hops() const { return batch_hops_; }
 
  private:
   using Event = detail::PacketEvent;
@@ -253,6 +255,7 @@ class PacketNet final : public NetworkModel, engine::Handler, engine::Background
   std::int64_t limit_ = 0;         ///< Own events run strictly before it.
   std::uint64_t sent_ = 0;         ///< Messages.
   std::uint64_t hops_ = 0;         ///< Packets over links, one by one.
+  std::uint64_t batch_hops_ = 0;   ///< Of those, port by port.
   std::uint64_t train_hops_ = 0;
   std::uint64_t trains_ = 0;
   std::uint64_t broken_trains_ = 0;
