@@ -68,16 +68,19 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=64, metavar="N", help="tokens per rank (default 64)")
     parser.add_argument("--dim", type=int, default=64, metavar="N")
     parser.add_argument("--hidden", type=int, default=128, metavar="N")
+    parser.add_argument("--rounds", type=int, default=1, metavar="N", help="of the same tokens (default 1)")
     run = launch.start(parser)
     args = run.args
     run.require(args.experts >= 2, "a token goes to two experts: --experts must be at least 2")
+    run.require(args.rounds >= 1, "--rounds must be at least 1")
     run.require(run.world <= args.experts, f"at most {args.experts} ranks: each needs an expert")
     everything = random("tokens", (run.world * args.rows, args.dim), scale=1.0)
     parts = [share(args.experts, run.world, rank) for rank in range(run.world)]
     experts = [Expert(index, args.dim, args.hidden) for index in range(args.experts)[parts[run.rank]]]
 
     began = run.begin()
-    output, load = mixture(everything[run.rank * args.rows : (run.rank + 1) * args.rows], experts, parts)
+    for _ in range(args.rounds):
+        output, load = mixture(everything[run.rank * args.rows : (run.rank + 1) * args.rows], experts, parts)
     seconds = time.perf_counter() - began
 
     loads = [torch.empty(1, dtype=torch.int64) for _ in range(run.world)]

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `orrery calibrate` runs for real: operations of given sizes, over and over.
 
-    probe.py '[["all_reduce", 1024, 50], ["send", 65536, 20], ...]'
+    probe.py '[["all_reduce", 1024, 50], ["message", 65536, 20], ...]'
 
 Each entry is an operation, the bytes that a rank contributes (of a broadcast or scatter: that it gets), and how often.
-Two of each come first, to open connections and warm caches. "ping" is a message there and back.
+Two of each come first, to open connections. "message" goes from rank 0 to rank 1, and the next one back.
 """
 
+import itertools
 import json
 import sys
 import warnings
@@ -34,7 +35,7 @@ def make(operation: str, size: int):
         "gather": lambda: dist.gather(torch.ones(count), parts() if rank == 0 else None, 0),
         "scatter": lambda: dist.scatter(torch.ones(count), parts() if rank == 0 else None, 0),
         "barrier": dist.barrier,
-        "ping": lambda: ping(torch.ones(count), rank),
+        "message": message(count, rank),
     }
     if operation not in once:
         raise SystemExit(f"probe.py: unknown operation '{operation}'")
@@ -57,19 +58,36 @@ def work(kernel: str):
     raise SystemExit(f"probe.py: unknown kernel '{kernel}'")
 
 
-def ping(x: torch.Tensor, rank: int) -> None:
-    if rank == 0:
-        dist.send(x, 1)
-        dist.recv(x, 1)
-    elif rank == 1:
-        dist.recv(x, 0)
-        dist.send(x, 0)
+def message(count: int, rank: int):
+    senders = itertools.cycle((0, 1))
+
+    def once() -> None:
+        sender = next(senders)
+        if rank == sender:
+            dist.send(torch.ones(count), 1 - sender)
+        elif rank == 1 - sender:
+            dist.recv(torch.empty(count), sender)
+
+    return once
+
+
+def pause():
+    """Some milliseconds of a program's computing. After that an operation takes twice the time of one that follows
+    another at once: threads have slept, and what they use has left the caches. Programs compute between operations."""
+    memory, square = torch.zeros(1 << 20), torch.ones(256, 256)
+
+    def once() -> None:
+        memory.add_(1)
+        for _ in range(8):
+            square @ square
+
+    return once
 
 
 def main() -> None:
     warnings.simplefilter("ignore")  # Names of functions change between versions of torch.
     dist.init_process_group()
-    memory = torch.zeros(1 << 20)
+    compute = pause()
     dist.barrier()
     for operation, size, count in json.loads(sys.argv[1]):
         kernel = operation.partition(":")[2]
@@ -78,8 +96,8 @@ def main() -> None:
             once()
         dist.barrier()
         for _ in range(count):
-            if not kernel:  # A program computes between operations: what they use has left the core's caches by then.
-                memory.add_(1)
+            if not kernel:
+                compute()
             once()
         dist.barrier()
     dist.destroy_process_group()

@@ -9,18 +9,19 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 WIDE = ("--dim", "1024", "--layers", "6", "--heads", "16", "--kv-heads", "16", "--head-dim", "64", "--hidden", "2816")
-PROMPT = ("--tokens", "1", "--prompt", "x" * 224)
-#: Script and arguments; each begins the part that counts with a barrier.
+PROMPT = ("--tokens", "1", "--prompt", "x" * 720)
+#: Script and arguments; each begins the part that counts with a barrier, and computes for about a second: the host's
+#: speed changes several times in one.
 PROGRAMS = {
-    "tp_decode": ("tensor_parallel.py", *WIDE, "--tokens", "24", "--prompt", "to be"),
+    "tp_decode": ("tensor_parallel.py", *WIDE, "--tokens", "56", "--prompt", "to be"),
     "tp_prefill": ("tensor_parallel.py", *WIDE, *PROMPT),
     "voltage": ("voltage.py", *WIDE, *PROMPT),
     "voltage_improved": ("voltage_improved.py", *WIDE, *PROMPT),
-    "pp": ("pipeline_parallel.py", *WIDE, "--tokens", "24", "--prompt", "to be"),
-    "ddp": ("ddp.py", "--layers", "6", "--rows", "64", "--steps", "10"),
-    "fsdp2": ("fsdp2.py", "--layers", "6", "--rows", "64", "--steps", "10"),
-    "moe": ("moe_expert_parallel.py", "--dim", "512", "--hidden", "1408", "--rows", "700"),
-    "sweep": ("collective_sweep.py", "--smallest", "1280", "--largest", str(64 << 20), "--repeats", "3"),
+    "pp": ("pipeline_parallel.py", *WIDE, "--tokens", "44", "--prompt", "to be"),
+    "ddp": ("ddp.py", "--layers", "6", "--rows", "64", "--steps", "200"),
+    "fsdp2": ("fsdp2.py", "--layers", "6", "--rows", "64", "--steps", "50"),
+    "moe": ("moe_expert_parallel.py", "--dim", "512", "--hidden", "1408", "--rows", "700", "--rounds", "16"),
+    "sweep": ("collective_sweep.py", "--smallest", "1100", "--factor", "3", "--largest", str(64 << 20), "--repeats", "1"),
 }
 
 

@@ -13,6 +13,7 @@
 namespace orrery::app {
 namespace {
 
+constexpr std::int64_t kMostCalls = 40;
 constexpr std::int64_t kWarm = 2;  // Calls of each probe before those that count.
 
 /// The others of these powers of four are held out, with odd factors, so that no threshold is fitted by chance.
@@ -32,7 +33,7 @@ std::int64_t budget_of(const CalibrateOptions& options) {
 void add(std::vector<Probe>& probes, const std::string& operation, std::int64_t budget, std::int64_t least) {
   const auto add_size = [&](std::int64_t bytes, bool is_held_out) {
     if (bytes * 3 > budget * 2 || bytes < least) return;
-    probes.push_back({operation, bytes, std::clamp<std::int64_t>(budget / bytes, 5, 60), is_held_out});
+    probes.push_back({operation, bytes, std::clamp<std::int64_t>(budget / bytes, 5, kMostCalls), is_held_out});
   };
   for (const std::int64_t bytes : kFitted) add_size(bytes, false);
   for (const std::int64_t bytes : kHeldOut) add_size(bytes, true);
@@ -50,8 +51,7 @@ std::vector<double> times_of(const live::RealTimeline& launch, std::size_t probe
     std::size_t at = 1;  // The first barrier.
     for (std::size_t i = 0; i < probe; ++i) {
       const bool is_compute = probes[i].operation.starts_with("compute");
-      const auto each = static_cast<std::size_t>(probes[i].operation == "ping" ? 2 : 1);
-      at += is_compute ? 2 : static_cast<std::size_t>(kWarm + probes[i].count) * each + 2;
+      at += is_compute ? 2 : static_cast<std::size_t>(kWarm + probes[i].count) + 2;
     }
     const Probe& wanted = probes[probe];
     if (wanted.operation.starts_with("compute")) {
@@ -61,15 +61,14 @@ std::vector<double> times_of(const live::RealTimeline& launch, std::size_t probe
                      static_cast<double>(wanted.count));
       continue;
     }
-    const std::size_t each = wanted.operation == "ping" ? 2 : 1;
-    const std::size_t begin = at + static_cast<std::size_t>(kWarm) * each + 1;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(wanted.count) * each; ++i) {
+    const std::size_t begin = at + static_cast<std::size_t>(kWarm) + 1;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(wanted.count); ++i) {
       const live::OperationRecord& record = *own[rank].at(begin + i);
       auto& [from, to] = spans.try_emplace(i, static_cast<double>(count_ps(record.began)), 0.0).first->second;
       from = std::max(from, static_cast<double>(count_ps(record.began)));
       to = std::max(to, static_cast<double>(count_ps(record.done)));
     }
-    if (rank == 1 && each == 2) break;  // A ping is between the first two.
+    if (rank == 1 && wanted.operation == "message") break;  // It is between the first two.
   }
   std::vector<double> times;
   for (const auto& [index, span] : spans) times.push_back(span.second - span.first);
@@ -88,10 +87,10 @@ std::vector<Probe> plan_probes(const CalibrateOptions& options) {
     return probes;
   }
   const std::int64_t budget = budget_of(options);
-  add(probes, "ping", budget, 0);
+  add(probes, "message", budget, 0);
   add(probes, "broadcast", budget, 0);
   if (options.what == "network") return probes;
-  probes.push_back({"barrier", 0, 60, false});
+  probes.push_back({"barrier", 0, kMostCalls, false});
   for (const char* name : {"all_reduce", "all_gather", "reduce_scatter_tensor", "all_to_all_single", "reduce",
                            "gather", "scatter"}) {
     add(probes, name, budget, 0);
@@ -128,7 +127,7 @@ std::vector<ProbeTimes> run_probes(const CalibrateOptions& options, const std::v
 
 CalibrationPoint point_of(const Probe& probe, std::int64_t ranks) {
   static const std::map<std::string, std::pair<std::string, bool>> kNames{
-      {"ping", {"send_recv", false}},
+      {"message", {"send_recv", false}},
       {"broadcast", {"broadcast", false}},
       {"barrier", {"barrier", false}},
       {"all_reduce", {"all_reduce", false}},

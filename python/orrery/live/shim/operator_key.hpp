@@ -33,14 +33,23 @@ class OperatorHash {
   std::uint64_t value_ = 0xcbf29ce484222325;
 };
 
+/// Numbers on their own count only where no tensor tells the size of the work (arange, randperm): elsewhere they say
+/// where (select, narrow), and are others each time.
 inline std::uint64_t operator_key(const at::RecordFunction& function) {
   OperatorHash hash;
   hash.add(std::string_view{function.name()});
+  bool has_tensors = false;
   for (const c10::IValue& input : function.inputs()) {
     if (input.isTensor()) {
       hash.add(input.toTensor());
+      has_tensors = true;
     } else if (input.isTensorList()) {
       for (const at::Tensor& tensor : input.toTensorVector()) hash.add(tensor);
+      has_tensors = true;
+    } else if (input.isIntList()) {
+      for (const std::int64_t number : input.toIntVector()) hash.add(number);
+    } else if (input.isInt() && !has_tensors) {
+      hash.add(input.toInt());
     } else {
       hash.add(std::int64_t{-4});
     }

@@ -69,7 +69,7 @@ ComputeMeter::ComputeMeter(MeterOptions options)
       speed_{options_.clock.reference_loop, known_.find(kReferenceKey)} {}
 
 bool ComputeMeter::wants_operators() const {
-  return options_.mode == MeterMode::kMeasured || options_.mode == MeterMode::kFixedOperator ||
+  return (options_.mode == MeterMode::kMeasured && !options_.is_raw) || options_.mode == MeterMode::kFixedOperator ||
          options_.mode == MeterMode::kModel;
 }
 
@@ -230,17 +230,24 @@ std::int64_t ComputeMeter::measured_ns(Segment& segment, std::int64_t cpu) {
   return charged;
 }
 
+void ComputeMeter::operator_enter() {
+  Segment* const segment = own_segment();
+  if (segment == nullptr || segment->operator_depth > 0 || !is_measured()) return;
+  segment->entered = options_.clock.wall();
+}
+
 void ComputeMeter::operator_begin(std::uint64_t key) {
   Segment* const segment = own_segment();
   if (segment == nullptr || segment->operator_depth++ > 0) return;
   segment->running = key;
   segment->is_device = false;
   if (!is_measured() || !segment->is_counting()) return;
-  const std::int64_t now = options_.clock.wall();
+  const std::int64_t entered = std::exchange(segment->entered, 0);
+  const std::int64_t now = entered > segment->begin.wall ? entered : options_.clock.wall();
   segment->parts.push_back(
       {.wall = now - segment->begin.wall, .known = &known_.find(mix(segment->previous, key))});
-  segment->begin.wall = now;
   segment->previous = key;
+  segment->begin.wall = options_.clock.wall();
 }
 
 void ComputeMeter::operator_end() {
@@ -258,8 +265,8 @@ void ComputeMeter::operator_end() {
                             .known = &known_.find(key),
                             .is_operator = true,
                             .is_device = segment->is_device});
-  segment->begin.wall = now;
   segment->previous = segment->running;
+  segment->begin.wall = options_.clock.wall();
 }
 
 void ComputeMeter::operator_on_device() {

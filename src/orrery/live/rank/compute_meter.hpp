@@ -81,6 +81,8 @@ class ComputeMeter {
   /// end() and begin() with one look at the clocks, for points that take no time themselves.
   std::int64_t split(std::uint64_t point);
 
+  /// An observer has something to do before operator_begin(): its time is nobody's. May be left out.
+  void operator_enter();
   /// Operators nest; only the outermost count.
   void operator_begin(std::uint64_t key);
   void operator_end();
@@ -124,6 +126,7 @@ class ComputeMeter {
     Readings begin;              ///< `wall` of the present part, `cpu` of the segment.
     std::uint64_t previous = 0;  ///< Operator or point before the present glue.
     std::uint64_t running = 0;   ///< The outermost operator.
+    std::int64_t entered = 0;    ///< Where the glue before it ended; 0: where it begins.
     int operator_depth = 0;
     std::int64_t operator_count = 0;
     std::int64_t device_count = 0;  ///< Of those, the device's.

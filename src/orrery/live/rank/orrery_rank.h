@@ -39,7 +39,9 @@ int orrery_sleep(int64_t picoseconds);
 /* Work between pause and resume is not charged (copies, our own bookkeeping). They nest. */
 void orrery_pause(void);
 void orrery_resume(void);
-/* Operators of the program, for the estimator of compute time: `key` says what runs (name, shapes, types). */
+/* Operators of the program, for the estimator of compute time: `key` says what runs (name, shapes, types).
+ * What is between enter and begin is not charged; enter may be left out. */
+void orrery_operator_enter(void);
 void orrery_operator_begin(uint64_t key);
 void orrery_operator_end(void);
 /* Whether anybody wants to know of operators: not when times are fixed per segment or come from a ledger.

@@ -175,6 +175,9 @@ void orrery_pause(void) {
 void orrery_resume(void) {
   if (session() != nullptr && interpose_is_rank_thread()) session()->resume();
 }
+void orrery_operator_enter(void) {
+  if (session() != nullptr) session()->meter().operator_enter();
+}
 void orrery_operator_begin(uint64_t key) {
   if (session() != nullptr) session()->meter().operator_begin(key);
 }
