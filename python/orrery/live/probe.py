@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `orrery calibrate` runs for real: operations of given sizes, over and over.
 
-    probe.py '[["all_reduce", 1024, 50], ["message", 65536, 20], ...]'
+    probe.py '[["all_reduce", 1024, 50, 8], ["message", 65536, 20, 8], ...]'
 
-Each entry is an operation, the bytes that a rank contributes (of a broadcast or scatter: that it gets), and how often.
-Two of each come first, to open connections. "message" goes from rank 0 to rank 1, and the next one back.
+Each entry is an operation, the bytes that a rank contributes (of a broadcast or scatter: that it gets), how often, and
+how much is computed before each: after a pause an operation takes longer, as threads have slept and what they use has
+left the caches. Two of each come first, to open connections. "message" goes from rank 0 to rank 1, and the next one back.
 """
 
 import itertools
@@ -71,33 +72,31 @@ def message(count: int, rank: int):
     return once
 
 
-def pause():
-    """Some milliseconds of a program's computing. After that an operation takes twice the time of one that follows
-    another at once: threads have slept, and what they use has left the caches. Programs compute between operations."""
+def pause(units: int):
+    """Computing as a program does between its operations, about a quarter of a millisecond each."""
     memory, square = torch.zeros(1 << 20), torch.ones(256, 256)
 
     def once() -> None:
         memory.add_(1)
-        for _ in range(8):
+        for _ in range(units):
             square @ square
 
-    return once
+    return once if units else lambda: None
 
 
 def main() -> None:
     warnings.simplefilter("ignore")  # Names of functions change between versions of torch.
     dist.init_process_group()
-    compute = pause()
     dist.barrier()
-    for operation, size, count in json.loads(sys.argv[1]):
+    for operation, size, count, units in json.loads(sys.argv[1]):
         kernel = operation.partition(":")[2]
         once = work(kernel) if kernel else make(operation, size)
+        compute = pause(units)
         for _ in range(2):
             once()
         dist.barrier()
         for _ in range(count):
-            if not kernel:
-                compute()
+            compute()
             once()
         dist.barrier()
     dist.destroy_process_group()

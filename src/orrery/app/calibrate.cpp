@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "orrery/app/calibrate_fit.hpp"
 #include "orrery/app/calibrate_probe.hpp"
@@ -55,6 +56,11 @@ std::string comments_of(const Calibration& result, const CalibrateOptions& optio
                         point.operation, point.size, point.measured_ps / 1e6, point.spread * 100,
                         point.simulated_ps / 1e6, (point.simulated_ps / point.measured_ps - 1) * 100,
                         point.is_held_out ? "  held out" : "");
+  }
+  if (!result.waking.empty()) text += "# After a pause, 4 KiB: operation, pause, measured:\n";
+  for (const WakingPoint& point : result.waking) {
+    text += fmt::format("#   {:<14} {:>9.0f} us {:>9.1f} us\n", point.operation, point.idle_ps / 1e6,
+                        point.measured_ps / 1e6);
   }
   for (const auto& [kernel, factor] : result.slowdown) {
     text += fmt::format("# {}: real ranks take {:.3f} times as long as one measured alone\n", kernel, factor);
@@ -108,18 +114,24 @@ Calibration calibrate(const CalibrateOptions& options) {
   if (options.what == "host") {
     values.compute_scale = measure_slowdown(options, result);
   } else {
-    const std::vector<Probe> probes = plan_probes(options);
-    if (options.say) options.say(fmt::format("measuring {} operations and sizes", probes.size()));
+    std::vector<Probe> probes = plan_probes(options);
+    std::ranges::copy(plan_waking(options), std::back_inserter(probes));
+    if (options.say) options.say(fmt::format("measuring {} operations, sizes and pauses", probes.size()));
     const std::vector<ProbeTimes> times = run_probes(options, probes, result.notes);
     for (std::size_t i = 0; i < probes.size(); ++i) {
       CalibrationPoint point = point_of(probes[i], options.ranks);
       const auto [least, most] = std::ranges::minmax(times[i].medians);
       point.measured_ps = median(times[i].medians);
+      point.idle_ps = median(times[i].idles);
+      if (probes[i].is_of_waking) {
+        result.waking.push_back({point.operation, point.idle_ps, point.measured_ps});
+        continue;
+      }
       point.spread = (most - least) / 2 / point.measured_ps;
       result.points.push_back(point);
     }
     if (options.say) options.say("fitting");
-    values = fit_values(options.ranks, result.points, options.wants_stop);
+    values = fit_values(options.ranks, result.points, result.waking, options.wants_stop);
     if (options.what == "collectives") {
       if (options.say) options.say("computing, really and simulated");
       values.compute_scale = compute_scale(options, values, result);

@@ -29,9 +29,17 @@ struct CalibrationPoint {
   std::string operation;  ///< As `orrery collective` calls it.
   std::int64_t size = 0;  ///< The whole buffer.
   double measured_ps = 0;
-  double spread = 0;  ///< Half of the range between the launches' medians, relative.
+  double idle_ps = 0;  ///< From a rank's last operation to its call.
+  double spread = 0;   ///< Half of the range between the launches' medians, relative.
   double simulated_ps = 0;
   bool is_held_out = false;
+};
+
+/// How an operation takes longer after a pause.
+struct WakingPoint {
+  std::string operation;
+  double idle_ps = 0;
+  double measured_ps = 0;
 };
 
 /// One value of the cluster file.
@@ -47,6 +55,7 @@ struct Calibration {
   std::int64_t ranks = 0;
   std::vector<CalibratedValue> values;
   std::vector<CalibrationPoint> points;
+  std::vector<WakingPoint> waking;
   double fitted_error = 0;                               ///< Median of |simulated / measured - 1|.
   double held_out_error = 0;                             ///< The same over sizes that were not fitted.
   std::vector<std::pair<std::string, double>> slowdown;  ///< Of computing when all ranks run at once.

@@ -92,11 +92,44 @@ std::string cluster_text(const ClusterValues& values, const std::string& name, s
                           count_ps(point.time) / 1000);
     }
   });
+  if (values.wakes != topology::WakeCosts{}) text += "    wake_costs:\n";
+  topology::WakeCosts::fields([&](const char* operation, auto member, const char*) {
+    if ((values.wakes.*member).empty()) return;
+    text += fmt::format("      {}:\n", operation);
+    for (const topology::WakePoint& point : values.wakes.*member) {
+      text += fmt::format("        - {{idle: {}ns, time: {}ns}}\n", count_ps(point.idle) / 1000,
+                          count_ps(point.time) / 1000);
+    }
+  });
   text += fmt::format("nodes:\n  process: {{count: {}, device: host}}\n", ranks);
   if (ranks == 2) return text + fmt::format("links:\n  process[0] - process[1]: {}\n", link);
   return text + fmt::format("  bridge: {{kind: switch}}\nlinks:\n  process[*] - bridge: {}\n", link);
 }
 
+namespace {
+
+/// By how much a point's pause makes it longer.
+double waking_ps(const ClusterValues& values, const CalibrationPoint& point) {
+  const topology::WakeCurve* curve = topology::find_curve(values.wakes, point.operation);
+  ORRERY_CHECK(curve != nullptr, "no curve for {}", point.operation);
+  return static_cast<double>(count_ps(topology::wake_at(*curve, Duration{std::llround(point.idle_ps)})));
+}
+
+topology::WakeCosts fit_waking(const std::vector<WakingPoint>& waking) {
+  topology::WakeCosts wakes;
+  std::map<std::string, double> least;
+  for (const WakingPoint& point : waking) {  // By ascending pauses.
+    const double base = least.try_emplace(point.operation, point.measured_ps).first->second;
+    topology::WakeCurve& curve = *topology::find_curve(wakes, point.operation);
+    const Duration more{std::llround(std::max(0.0, point.measured_ps - base))};
+    const Duration idle{std::llround(point.idle_ps)};
+    if (!curve.empty() && idle <= curve.back().idle) continue;
+    curve.push_back({idle, curve.empty() ? more : std::max(more, curve.back().time)});
+  }
+  return wakes;
+}
+
+/// Simulates all points with these values and fills in `simulated_ps`.
 void simulate_points(const ClusterValues& values, std::int64_t ranks, std::vector<CalibrationPoint>& points,
                      const std::function<bool()>& wants_stop) {
   const TemporaryFile file{cluster_text(values, "candidate", ranks)};
@@ -123,13 +156,16 @@ void simulate_points(const ClusterValues& values, std::int64_t ranks, std::vecto
     if (found == times.end()) {
       throw InputError{fmt::format("{} of {} bytes was not simulated", point.operation, point.size)};
     }
-    point.simulated_ps = found->second;
+    point.simulated_ps = found->second + waking_ps(values, point);
   }
 }
 
+}  // namespace
+
 ClusterValues fit_values(std::int64_t ranks, std::vector<CalibrationPoint>& points,
-                         const std::function<bool()>& wants_stop) {
+                         const std::vector<WakingPoint>& waking, const std::function<bool()>& wants_stop) {
   ClusterValues values = fit_link(points);
+  values.wakes = fit_waking(waking);
   simulate_points(values, ranks, points, wants_stop);
   std::vector<const CalibrationPoint*> fitted;
   for (const CalibrationPoint& point : points) {

@@ -13,20 +13,19 @@ struct ClusterValues {
   double bandwidth = 1e9;
   double compute_scale = 1;
   topology::OperationCosts costs;
+  topology::WakeCosts wakes;
 };
 
 /// The cluster file, without comments.
 [[nodiscard]] std::string cluster_text(const ClusterValues& values, const std::string& name,
                                        std::int64_t ranks);
 
-/// Simulates all points with these values and fills in `simulated_ps`.
-void simulate_points(const ClusterValues& values, std::int64_t ranks, std::vector<CalibrationPoint>& points,
-                     const std::function<bool()>& wants_stop);
-
 /// From the points that are not held out. Bandwidth: the median slope between long messages. Latency: the shortest time
-/// of a message beside that, never negative. Costs: what each measured time is above its simulation without any, never
+/// of a message beside that, never negative. Waking: how much longer an operation takes after a pause than without one,
+/// never less after a longer one. Costs: what each measured time is above waking and its simulation without any, never
 /// negative. Fills in `simulated_ps`.
 [[nodiscard]] ClusterValues fit_values(std::int64_t ranks, std::vector<CalibrationPoint>& points,
+                                       const std::vector<WakingPoint>& waking,
                                        const std::function<bool()>& wants_stop);
 
 /// How much longer real ranks compute than simulated ones on such a cluster: reference.py both ways. Each size of it

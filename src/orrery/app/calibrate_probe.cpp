@@ -14,6 +14,7 @@ namespace orrery::app {
 namespace {
 
 constexpr std::int64_t kMostCalls = 40;
+constexpr std::int64_t kPause = 8;  // Some milliseconds: programs compute between operations.
 constexpr std::int64_t kWarm = 2;  // Calls of each probe before those that count.
 
 /// The others of these powers of four are held out, with odd factors, so that no threshold is fitted by chance.
@@ -33,15 +34,22 @@ std::int64_t budget_of(const CalibrateOptions& options) {
 void add(std::vector<Probe>& probes, const std::string& operation, std::int64_t budget, std::int64_t least) {
   const auto add_size = [&](std::int64_t bytes, bool is_held_out) {
     if (bytes * 3 > budget * 2 || bytes < least) return;
-    probes.push_back({operation, bytes, std::clamp<std::int64_t>(budget / bytes, 5, kMostCalls), is_held_out});
+    probes.push_back({operation, bytes, std::clamp<std::int64_t>(budget / bytes, 5, kMostCalls), kPause, is_held_out});
   };
   for (const std::int64_t bytes : kFitted) add_size(bytes, false);
   for (const std::int64_t bytes : kHeldOut) add_size(bytes, true);
 }
 
+std::vector<std::string> operations_of(const CalibrateOptions& options) {
+  if (options.what == "network") return {"message", "broadcast"};
+  return {"message", "broadcast", "barrier", "all_reduce", "all_gather", "reduce_scatter_tensor",
+          "all_to_all_single", "reduce", "gather", "scatter"};
+}
+
 /// The operations of one rank after its warm-up calls, probe by probe.
 std::vector<double> times_of(const live::RealTimeline& launch, std::size_t probe,
-                             const std::vector<Probe>& probes, std::vector<double>& gaps) {
+                             const std::vector<Probe>& probes, std::vector<double>& gaps,
+                             std::vector<double>& idles) {
   // By collective (or message): the last end minus the begin.
   std::map<std::uint64_t, std::pair<double, double>> spans;
   const std::size_t ranks = launch.ranks.size();
@@ -67,6 +75,7 @@ std::vector<double> times_of(const live::RealTimeline& launch, std::size_t probe
       auto& [from, to] = spans.try_emplace(i, static_cast<double>(count_ps(record.began)), 0.0).first->second;
       from = std::max(from, static_cast<double>(count_ps(record.began)));
       to = std::max(to, static_cast<double>(count_ps(record.done)));
+      idles.push_back(static_cast<double>(count_ps(record.posted) - count_ps(own[rank].at(begin + i - 1)->done)));
     }
     if (rank == 1 && wanted.operation == "message") break;  // It is between the first two.
   }
@@ -82,18 +91,29 @@ std::vector<Probe> plan_probes(const CalibrateOptions& options) {
   if (options.what == "host") {
     constexpr std::int64_t kCalls = 20;
     for (const char* kernel : {"compute:matmul", "compute:decode", "compute:stream", "compute:python"}) {
-      probes.push_back({kernel, 0, kCalls, false});
+      probes.push_back({kernel, 0, kCalls});
     }
     return probes;
   }
-  const std::int64_t budget = budget_of(options);
-  add(probes, "message", budget, 0);
-  add(probes, "broadcast", budget, 0);
-  if (options.what == "network") return probes;
-  probes.push_back({"barrier", 0, kMostCalls, false});
-  for (const char* name : {"all_reduce", "all_gather", "reduce_scatter_tensor", "all_to_all_single", "reduce",
-                           "gather", "scatter"}) {
-    add(probes, name, budget, 0);
+  for (const std::string& name : operations_of(options)) {
+    if (name == "barrier") {
+      probes.push_back({name, 0, kMostCalls, kPause});
+    } else {
+      add(probes, name, budget_of(options), 0);
+    }
+  }
+  return probes;
+}
+
+std::vector<Probe> plan_waking(const CalibrateOptions& options) {
+  constexpr std::array<std::int64_t, 5> kPauses{0, 2, kPause, 32, 96};
+  constexpr std::int64_t kCalls = 16;
+  constexpr std::int64_t kBytes = 4096;
+  std::vector<Probe> probes;
+  for (const std::string& name : operations_of(options)) {
+    for (const std::int64_t pause : kPauses) {
+      probes.push_back({name, name == "barrier" ? 0 : kBytes, kCalls, pause, false, true});
+    }
   }
   return probes;
 }
@@ -101,7 +121,7 @@ std::vector<Probe> plan_probes(const CalibrateOptions& options) {
 std::vector<ProbeTimes> run_probes(const CalibrateOptions& options, const std::vector<Probe>& probes,
                                    std::vector<std::string>& notes) {
   nlohmann::json list = nlohmann::json::array();
-  for (const Probe& probe : probes) list.push_back({probe.operation, probe.bytes, probe.count});
+  for (const Probe& probe : probes) list.push_back({probe.operation, probe.bytes, probe.count, probe.pause});
   RealOptions real;
   real.launch = options.launch;
   real.launch.ranks = options.ranks;
@@ -117,9 +137,11 @@ std::vector<ProbeTimes> run_probes(const CalibrateOptions& options, const std::v
   for (const live::RealTimeline& launch : launches) {
     for (std::size_t i = 0; i < probes.size(); ++i) {
       std::vector<double> gaps;
-      const std::vector<double> times = times_of(launch, i, probes, gaps);
+      std::vector<double> idles;
+      const std::vector<double> times = times_of(launch, i, probes, gaps, idles);
       if (!times.empty()) result[i].medians.push_back(median(times));
       if (!gaps.empty()) result[i].gaps.push_back(median(gaps));
+      if (!idles.empty()) result[i].idles.push_back(median(idles));
     }
   }
   return result;

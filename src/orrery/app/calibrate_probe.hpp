@@ -10,7 +10,9 @@ struct Probe {
   std::string operation;
   std::int64_t bytes = 0;
   std::int64_t count = 0;
+  std::int64_t pause = 0;  ///< What is computed before each, in units of probe.py.
   bool is_held_out = false;
+  bool is_of_waking = false;  ///< It is there for its pause.
 };
 
 /// Of the operations of `options.what`, over sizes that the link carries in reasonable time.
@@ -19,12 +21,16 @@ struct Probe {
 struct ProbeTimes {
   std::vector<double>
       medians;  ///< Of each launch, in picoseconds: from when all were there to when all were done.
-  std::vector<double> gaps;  ///< Of computing: between the barriers.
+  std::vector<double> gaps;   ///< Of computing: between the barriers.
+  std::vector<double> idles;  ///< Of operations: from a rank's last end to its next call.
 };
 
 [[nodiscard]] std::vector<ProbeTimes> run_probes(const CalibrateOptions& options,
                                                  const std::vector<Probe>& probes,
                                                  std::vector<std::string>& notes);
+
+/// Each operation of `options.what` after pauses from none to tens of milliseconds.
+[[nodiscard]] std::vector<Probe> plan_waking(const CalibrateOptions& options);
 
 /// The probe as `orrery collective` names it, and the whole buffer of it.
 [[nodiscard]] CalibrationPoint point_of(const Probe& probe, std::int64_t ranks);

@@ -48,6 +48,7 @@ class Hasher {
     if (device.operation_costs != topology::OperationCosts{}) {
       text(config::write_spec(device.operation_costs));
     }
+    if (device.wake_costs != topology::WakeCosts{}) text(config::write_spec(device.wake_costs));
     if (device.remote_bandwidth != Bandwidth{}) {  // As before there was remote memory.
       number(device.remote_bandwidth.bits_per_second());
       number(count_ps(device.remote_latency));

@@ -106,14 +106,18 @@ class Collectives::Instance final : public Pinned, CollectiveRun::Listener {
     table_->operations[member] = operations_[member];
     ++called_;
     last_arrival_ = owner_.setup_.engine.now();
+    const Duration wake = owner_.setup_.wakefulness.wake(
+        group_.ranks[member], collectives::to_text(operation_of(op)), last_arrival_);
     if (op.kind == ORRERY_ALL_TO_ALL) {
+      wakes_.resize(group_.size());
+      wakes_[member] = wake;
       if (called_ < group_.size()) return;
       start(all_to_all_request());
-      for (Rank i = 0; i < group_.size(); ++i) run_->arrive(i);
+      for (Rank i = 0; i < group_.size(); ++i) run_->arrive(i, wakes_[i]);
       return;
     }
     if (!run_) start(request_of(op, group_.size()));
-    run_->arrive(member);
+    run_->arrive(member, wake);
   }
 
   void fail(std::uint32_t member) {
@@ -185,6 +189,7 @@ class Collectives::Instance final : public Pinned, CollectiveRun::Listener {
   std::uint32_t called_ = 0;
   std::uint32_t ended_ = 0;
   Time last_arrival_{};
+  std::vector<Duration> wakes_;  // Of all_to_all: members begin when all are there.
   std::vector<bool> is_failed_;
   std::shared_ptr<const collectives::Plan> plan_;
   std::unique_ptr<CollectiveRun> run_;
@@ -225,6 +230,7 @@ std::vector<std::uint32_t> Collectives::missing(const Group& group, const orrery
 }
 
 void Collectives::ended(Instance& instance, std::uint32_t member) {
+  setup_.wakefulness.end(instance.group().ranks[member], setup_.engine.now());
   setup_.listener.on_ended(
       instance.group().ranks[member],
       {.operation = instance.operation(member), .began = instance.began(), .table = instance.table()});

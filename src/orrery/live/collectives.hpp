@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "orrery/collectives/run/wakefulness.hpp"
 #include "orrery/collectives/select/planner.hpp"
 #include "orrery/live/arena.hpp"
 #include "orrery/live/ending.hpp"
@@ -28,6 +29,7 @@ class Collectives : Pinned {
     Arena& arena;
     ArenaHeap& heap;
     EndListener& listener;
+    collectives::Wakefulness& wakefulness;
     std::string algorithm;  ///< "gloo", "nccl", or an algorithm's name, used where it can.
     std::string fallback;   ///< "gloo" or "nccl": for what `algorithm` cannot do.
     std::string catalog;

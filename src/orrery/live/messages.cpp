@@ -16,13 +16,15 @@ constexpr std::uint64_t kTaken = std::uint64_t{1} << 40;
 }  // namespace
 
 Messages::Messages(engine::Engine& engine, network::NetworkModel& network, topology::Router& router,
-                   const topology::Cluster& cluster, Arena& arena, EndListener& listener)
+                   const topology::Cluster& cluster, Arena& arena, EndListener& listener,
+                   collectives::Wakefulness& wakefulness)
     : engine_{engine},
       network_{network},
       router_{router},
       cluster_{cluster},
       arena_{arena},
       listener_{listener},
+      wakefulness_{wakefulness},
       origin_{engine.add_origin("messages")} {}
 
 const topology::DeviceSpec& Messages::device(std::uint32_t rank) const {
@@ -31,7 +33,8 @@ const topology::DeviceSpec& Messages::device(std::uint32_t rank) const {
 
 void Messages::send(Group& group, std::uint32_t rank, orrery_op& op) {
   Queue& queue = queues_[{&group, static_cast<std::uint32_t>(op.peer), op.tag}];
-  queue.sends.push_back({rank, group.member_of.at(rank), &op});
+  const Duration wake = wakefulness_.wake(rank, "send_recv", engine_.now());
+  queue.sends.push_back({rank, group.member_of.at(rank), &op, wake});
   match(group, queue);
 }
 
@@ -81,7 +84,7 @@ void Messages::start(Group& group, const Party& from, const Party& to) {
   ++count_;
   const topology::DeviceSpec& sender = device(from.rank);
   const Duration overhead =
-      sender.send_overhead + topology::cost_at(sender.operation_costs.send_recv, Bytes{sent});
+      from.wake + sender.send_overhead + topology::cost_at(sender.operation_costs.send_recv, Bytes{sent});
   if (overhead == Duration{}) return leave(index);
   engine_.schedule(engine_.now() + overhead, engine::Phase::kWake, origin_, *this, index);
 }
@@ -117,6 +120,7 @@ void Messages::arrived(std::uint64_t index) {
   const Transfer transfer = transfers_[index];
   transfers_[index].is_free = true;
   free_.push_back(index);
+  for (const Party& party : {transfer.from, transfer.to}) wakefulness_.end(party.rank, engine_.now());
   if (engine::Observer* observer = engine_.observer(); observer != nullptr) {
     const Group& group = *transfer.group;
     observer->flow(observer->track("communication", group.names[transfer.from.member]), transfer.began,

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "orrery/collectives/run/wakefulness.hpp"
 #include "orrery/live/arena.hpp"
 #include "orrery/live/ending.hpp"
 #include "orrery/live/group.hpp"
@@ -19,7 +20,8 @@ namespace orrery::live {
 class Messages final : public Pinned, network::Receiver, engine::Handler {
  public:
   Messages(engine::Engine& engine, network::NetworkModel& network, topology::Router& router,
-           const topology::Cluster& cluster, Arena& arena, EndListener& listener);
+           const topology::Cluster& cluster, Arena& arena, EndListener& listener,
+           collectives::Wakefulness& wakefulness);
 
   void send(Group& group, std::uint32_t rank, orrery_op& op);
   void receive(Group& group, std::uint32_t rank, orrery_op& op);
@@ -34,6 +36,7 @@ class Messages final : public Pinned, network::Receiver, engine::Handler {
     std::uint32_t rank;
     std::uint32_t member;
     orrery_op* op;
+    Duration wake{};  // Of a send.
   };
   struct Queue {
     std::deque<Party> sends;  // Of all sources, in order of posting.
@@ -61,6 +64,7 @@ class Messages final : public Pinned, network::Receiver, engine::Handler {
   const topology::Cluster& cluster_;
   Arena& arena_;
   EndListener& listener_;
+  collectives::Wakefulness& wakefulness_;
   engine::OriginId origin_;
   std::map<Tag, Queue> queues_;
   std::vector<Transfer> transfers_;

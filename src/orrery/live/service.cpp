@@ -21,6 +21,7 @@ constexpr std::size_t kMostRanks = std::size_t{1} << 20;
 LiveService::LiveService(Setup setup)
     : setup_{std::move(setup)},
       heap_{setup_.arena, setup_.world},
+      wakefulness_{setup_.cluster},
       collectives_{{.engine = setup_.engine,
                     .network = setup_.network,
                     .router = setup_.router,
@@ -28,10 +29,11 @@ LiveService::LiveService(Setup setup)
                     .arena = setup_.arena,
                     .heap = heap_,
                     .listener = *this,
+                    .wakefulness = wakefulness_,
                     .algorithm = setup_.algorithm,
                     .fallback = setup_.fallback,
                     .catalog = setup_.catalog}},
-      messages_{setup_.engine, setup_.network, setup_.router, setup_.cluster, setup_.arena, *this},
+      messages_{setup_.engine, setup_.network, setup_.router, setup_.cluster, setup_.arena, *this, wakefulness_},
       stores_{[this](std::uint32_t rank, const KeyStores::Parts& reply) {
         auto& request = setup_.arena.get<StoreRequest>(ranks_[rank].store_request);
         std::size_t bytes = sizeof(std::uint64_t);

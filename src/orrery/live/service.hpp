@@ -132,6 +132,7 @@ class LiveService final : public Pinned,
 
   Setup setup_;
   ArenaHeap heap_;
+  collectives::Wakefulness wakefulness_;
   Collectives collectives_;
   Messages messages_;
   KeyStores stores_;

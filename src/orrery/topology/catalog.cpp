@@ -95,20 +95,25 @@ std::string Catalog::model_path(const std::string& name) const {
   return is_plain_name(name) ? file_path("models/" + name + kExtension) : std::string{};
 }
 
-void check_ascending(const config::Cursor& at, const OperationCosts& costs) {
-  OperationCosts::fields([&](const char* name, auto member, const char*) {
-    const CostCurve& curve = costs.*member;
-    for (std::size_t i = 1; i < curve.size(); ++i) {
-      if (curve[i].size <= curve[i - 1].size) {
-        at.at(name).item(i).at("size").fail("expected a larger size than that of the point before");
-      }
+/// `member` is what the points of each curve go by.
+template <class Curve, class Member>
+void check_ascending(const config::Cursor& at, const char* field, const PerOperation<Curve>& costs, Member member,
+                     const char* name) {
+  if (!at.has(field)) return;
+  PerOperation<Curve>::fields([&](const char* operation, auto curve, const char*) {
+    const Curve& points = costs.*curve;
+    for (std::size_t i = 1; i < points.size(); ++i) {
+      if (points[i].*member > points[i - 1].*member) continue;
+      at.at(field).at(operation).item(i).at(name).fail(
+          fmt::format("expected a larger {} than that of the point before", name));
     }
   });
 }
 
 void read_device(const config::Cursor& at, DeviceFields& fields) {
   read_over(at, fields);
-  if (at.has("operation_costs")) check_ascending(at.at("operation_costs"), fields.operation_costs);
+  check_ascending(at, "operation_costs", fields.operation_costs, &CostPoint::size, "size");
+  check_ascending(at, "wake_costs", fields.wake_costs, &WakePoint::idle, "idle");
   if (!at.has("operators") || fields.operators.empty()) return;
   const fs::path named{fields.operators};
   if (named.is_relative()) fields.operators = (fs::path{at.source()}.parent_path() / named).string();

@@ -35,6 +35,8 @@ struct DeviceFields : DeviceSpec {
           Rule{.positive = true});
     field("operation_costs", &DeviceFields::operation_costs,
           "Processor time of gloo's calls by operation and size (orrery calibrate).");
+    field("wake_costs", &DeviceFields::wake_costs,
+          "How much longer a call takes when the rank has not communicated for a while.");
     field("remote_bandwidth", &DeviceFields::remote_bandwidth,
           "Of memory outside the device, which traces load from and store to.", Rule{.positive = true});
     field("remote_latency", &DeviceFields::remote_latency, "Of one load or store of such memory.");

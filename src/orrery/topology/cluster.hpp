@@ -26,6 +26,7 @@ struct DeviceSpec {
   Duration operation_overhead{};  ///< Of a collective's call: handing it to a thread, being woken at its end.
   Bandwidth copy_bandwidth;       ///< Of buffers that gloo gathers through and copies out of; 0 = free.
   OperationCosts operation_costs;  ///< What gloo's calls cost this host beside the network.
+  WakeCosts wake_costs;            ///< And how much more after a pause.
   Bandwidth remote_bandwidth;      ///< Of memory outside the device that a trace loads from and stores to.
   Duration remote_latency{};       ///< Of one such load or store.
 

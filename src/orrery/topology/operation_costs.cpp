@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 namespace orrery::topology {
 
@@ -22,16 +21,15 @@ Duration cost_at(const CostCurve& curve, Bytes size) {
   return Duration{std::llround(time)};
 }
 
-const CostCurve* find_curve(const OperationCosts& costs, std::string_view operation) {
-  const CostCurve* found = nullptr;
-  OperationCosts::fields([&](const char* name, auto member, const char*) {
-    if (operation == name) found = &(costs.*member);
-  });
-  return found;
-}
-
-CostCurve* find_curve(OperationCosts& costs, std::string_view operation) {
-  return const_cast<CostCurve*>(find_curve(std::as_const(costs), operation));
+Duration wake_at(const WakeCurve& curve, Duration idle) {
+  const auto above = std::ranges::find_if(curve, [&](const WakePoint& point) { return point.idle >= idle; });
+  if (curve.empty()) return {};
+  if (above == curve.begin()) return curve.front().time;
+  if (above == curve.end()) return curve.back().time;
+  const WakePoint& from = *(above - 1);
+  const double share = static_cast<double>(count_ps(idle - from.idle)) /
+                       static_cast<double>(count_ps(above->idle - from.idle));
+  return from.time + Duration{std::llround(share * static_cast<double>(count_ps(above->time - from.time)))};
 }
 
 }  // namespace orrery::topology

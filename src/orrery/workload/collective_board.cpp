@@ -26,7 +26,7 @@ CollectiveBoard::CollectiveBoard(Setup setup)
     states_.push_back({.next = std::vector<std::uint64_t>(group.size(), 0)});
   }
   // Links that change make every moment another one; a timeline shows every message.
-  setup_.folds = setup_.folds && setup_.streams == 1 && setup_.cluster.events.empty() &&
+  setup_.folds = setup_.folds && !setup_.wakefulness.matters() && setup_.streams == 1 && setup_.cluster.events.empty() &&
                  setup_.cluster.jitter.empty() && setup_.engine.observer() == nullptr &&
                  dependence_ != network::Dependence::kOnHistory;
 }
@@ -59,7 +59,8 @@ void CollectiveBoard::post(Rank rank, Slot slot, const Communication& what) {
         fmt::format("rank {}: {}: the rank is not in {}", rank, to_text(what), to_text(group))};
   }
   CollectiveInstance& instance = open_instance(what.group, states_[what.group].next[member]++);
-  instance.call(member, slot, what, setup_.engine.now());
+  const Time now = setup_.engine.now();
+  instance.call(member, slot, what, now, setup_.wakefulness.wake(rank, collectives::to_text(what.operation), now));
   if (touched_.empty() || touched_.back() != instance.place) touched_.push_back(instance.place);
   setup_.engine.ask_to_settle(*this);
 }
@@ -154,6 +155,7 @@ void CollectiveBoard::on_member_done(CollectiveInstance& instance, Rank member) 
   }
   const Rank rank = instance.group().ranks[member];
   const Slot slot = instance.slot(member);
+  setup_.wakefulness.end(rank, setup_.engine.now());
   if (instance.is_over()) {
     account(instance);
     // We may be inside its run: it is destroyed later.

@@ -9,6 +9,7 @@
 ///   - messages depend on their stream only: the group's connections are its own; or
 ///   - messages depend on what is under way, all ranks are in the group, and all of them end at the same time:
 ///     every stream is held by this collective from its begin to its end.
+/// Where threads must be woken, every moment is another one.
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -47,6 +48,7 @@ class CollectiveBoard final : public Pinned, engine::Settler, engine::Handler, I
     topology::Router& router;
     const topology::Cluster& cluster;
     CommunicationListener& listener;
+    collectives::Wakefulness& wakefulness;
     std::vector<ProcessGroup>& groups;
     std::string algorithm;
     std::string fallback;

@@ -66,7 +66,7 @@ void CollectiveInstance::check_sizes(Rank member, const Communication& what) con
                                     orrery::to_text(Bytes{whole}))};
 }
 
-void CollectiveInstance::call(Rank member, Slot slot, const Communication& what, Time now) {
+void CollectiveInstance::call(Rank member, Slot slot, const Communication& what, Time now, Duration wake) {
   check_sizes(member, what);
   if (!what.sizes.empty() && what.sizes.size() != group_.size()) {
     throw SimulationError{fmt::format("rank {}: {}: {} sizes for the {} members of {}", group_.ranks[member],
@@ -88,7 +88,7 @@ void CollectiveInstance::call(Rank member, Slot slot, const Communication& what,
     rows_[member] = what.sizes;
   }
   slots_[member] = slot;
-  fresh_.push_back(member);
+  fresh_.emplace_back(member, wake);
   ++called_;
   last_call_ = now;
 }
@@ -139,11 +139,11 @@ void CollectiveInstance::start(std::shared_ptr<const collectives::Plan> plan, Co
 
 bool CollectiveInstance::let_in() {
   if (!run_) return false;
-  std::vector<Rank> entering;
+  std::vector<std::pair<Rank, Duration>> entering;
   entering.swap(fresh_);
   // By member: who came first within an instant does not matter.
   std::ranges::sort(entering);
-  for (const Rank member : entering) run_->arrive(member);
+  for (const auto& [member, wake] : entering) run_->arrive(member, wake);
   return true;
 }
 

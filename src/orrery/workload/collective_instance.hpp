@@ -25,8 +25,8 @@ class CollectiveInstance final : public Pinned, collectives::CollectiveRun::List
  public:
   CollectiveInstance(InstanceOwner& owner, ProcessGroup& group, std::uint64_t number);
 
-  /// A member calls. SimulationError when that does not fit what others called.
-  void call(Rank member, Slot slot, const Communication& what, Time now);
+  /// A member calls, and has to be woken. SimulationError when that does not fit what others called.
+  void call(Rank member, Slot slot, const Communication& what, Time now, Duration wake);
   /// Everyone who matters for what is run has called: all of them for an uneven all_to_all, else anyone.
   [[nodiscard]] bool can_start() const;
   [[nodiscard]] collectives::CollectiveRequest request() const;
@@ -73,7 +73,7 @@ class CollectiveInstance final : public Pinned, collectives::CollectiveRun::List
   Rank first_member_ = 0;
   std::vector<Slot> slots_;
   std::vector<bool> has_ended_;
-  std::vector<Rank> fresh_;               // Called and not let in yet.
+  std::vector<std::pair<Rank, Duration>> fresh_;  // Called and not let in yet; what waking costs.
   std::vector<std::vector<Bytes>> rows_;  // Of an uneven all_to_all: what each member sends to each.
   Rank called_ = 0;
   Rank ended_ = 0;

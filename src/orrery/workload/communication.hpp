@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "orrery/collectives/run/collective_run.hpp"
+#include "orrery/collectives/run/wakefulness.hpp"
 #include "orrery/topology/cluster.hpp"
 #include "orrery/workload/op.hpp"
 #include "orrery/workload/rank_program.hpp"

@@ -52,11 +52,13 @@ Executor::Executor(Setup setup)
       groups_{make_groups(setup_.workload, setup_.cluster)},
       keeps_names_{setup_.recorder != nullptr || setup_.engine.observer() != nullptr},
       names_{std::string{}},
+      wakefulness_{setup_.cluster},
       collectives_{{.engine = setup_.engine,
                     .network = setup_.network,
                     .router = setup_.router,
                     .cluster = setup_.cluster,
                     .listener = *this,
+                    .wakefulness = wakefulness_,
                     .groups = groups_,
                     .algorithm = setup_.algorithm,
                     .fallback = setup_.fallback,
@@ -70,6 +72,7 @@ Executor::Executor(Setup setup)
                  .router = setup_.router,
                  .cluster = setup_.cluster,
                  .listener = *this,
+                 .wakefulness = wakefulness_,
                  .ranks = setup_.workload.ranks,
                  .eager_limit = setup_.eager_limit}} {
   for (std::uint32_t i = 0; i < groups_.size(); ++i) group_of_name_.emplace(groups_[i].name, i);

@@ -134,6 +134,7 @@ class Executor final : public Pinned, engine::Handler, engine::Watch, OpBinder, 
   std::vector<std::string> names_;
   std::unordered_map<std::string, std::uint32_t> name_ids_;
   Pool<Communication> communications_;
+  collectives::Wakefulness wakefulness_;
   CollectiveBoard collectives_;
   MessageBoard messages_;
   std::vector<std::unique_ptr<RankState>> ranks_;

@@ -34,6 +34,7 @@ void MessageBoard::post(Rank rank, Slot slot, const Communication& what) {
     queue.receives.push_back(party);
     return match(key, queue);
   }
+  party.wake = setup_.wakefulness.wake(rank, "send_recv", setup_.engine.now());
   party.transfer = transfers_.take();
   Transfer& transfer = transfers_[party.transfer];
   transfer = {.from = party, .target = what.peer, .is_eager = what.size <= setup_.eager_limit};
@@ -76,7 +77,9 @@ void MessageBoard::begin(std::uint32_t index) {
   ++count_;
   bytes_ += transfer.from.size;
   setup_.listener.on_under_way(transfer.from.rank, transfer.from.slot);
-  const Duration overhead = device(transfer.from.rank).send_overhead;
+  const topology::DeviceSpec& sender = device(transfer.from.rank);
+  const Duration overhead = transfer.from.wake + sender.send_overhead +
+                            topology::cost_at(sender.operation_costs.send_recv, transfer.from.size);
   if (overhead == Duration{}) return leave(index);
   setup_.engine.schedule(setup_.engine.now() + overhead, engine::Phase::kWake, origin_, *this, index);
 }
@@ -99,7 +102,7 @@ void MessageBoard::on_delivered(std::uint64_t cookie) {
   Transfer& transfer = transfers_[index];
   transfer.has_arrived = true;
   --in_flight_;
-  if (transfer.is_eager) setup_.listener.on_communicated(transfer.from.rank, transfer.from.slot);
+  if (transfer.is_eager) end(transfer.from);
   if (transfer.is_matched) take(index);
 }
 
@@ -118,8 +121,13 @@ void MessageBoard::taken(std::uint32_t index) {
                    transfer.began, observer->track("communication", fmt::format("rank {}", transfer.to.rank)),
                    setup_.engine.now());
   }
-  if (!transfer.is_eager) setup_.listener.on_communicated(transfer.from.rank, transfer.from.slot);
-  setup_.listener.on_communicated(transfer.to.rank, transfer.to.slot);
+  if (!transfer.is_eager) end(transfer.from);
+  end(transfer.to);
+}
+
+void MessageBoard::end(const Party& party) {
+  setup_.wakefulness.end(party.rank, setup_.engine.now());
+  setup_.listener.on_communicated(party.rank, party.slot);
 }
 
 void MessageBoard::on_event(std::uint64_t payload) {

@@ -22,6 +22,7 @@ class MessageBoard final : public Pinned, network::Receiver, engine::Handler {
     topology::Router& router;
     const topology::Cluster& cluster;
     CommunicationListener& listener;
+    collectives::Wakefulness& wakefulness;
     Rank ranks = 0;
     Bytes eager_limit;
   };
@@ -41,6 +42,7 @@ class MessageBoard final : public Pinned, network::Receiver, engine::Handler {
     std::uint64_t id = 0;
     Bytes size;
     std::uint32_t transfer = kNoSlot;  // Of a send.
+    Duration wake{};                   // Likewise.
   };
   struct Queue {
     std::deque<Party> sends{};  // That no receive has met.
@@ -63,6 +65,7 @@ class MessageBoard final : public Pinned, network::Receiver, engine::Handler {
   void leave(std::uint32_t transfer);
   void take(std::uint32_t transfer);
   void taken(std::uint32_t transfer);
+  void end(const Party& party);
   void on_delivered(std::uint64_t cookie) override;
   void on_event(std::uint64_t payload) override;
   [[nodiscard]] const topology::DeviceSpec& device(Rank rank) const;

@@ -125,7 +125,7 @@ void CollectiveRun::Wiring::connect_channels(const Schedule& schedule) {
                channels_.size());
 }
 
-void CollectiveRun::arrive(Rank rank) {
+void CollectiveRun::arrive(Rank rank, Duration more) {
   Participant& participant = participants_[rank];
   ORRERY_CHECK(participant.arrived == kTimeMax, "rank {} arrived twice", rank);
   participant.arrived = setup_.engine.now();
@@ -135,7 +135,7 @@ void CollectiveRun::arrive(Rank rank) {
       if (participants_[extra].arrived == kTimeMax) arrive(extra);
     }
   }
-  const Duration launch = costs(rank).launch;
+  const Duration launch = costs(rank).launch + more;
   if (launch == Duration{} || rank >= setup_.schedule.ranks()) {
     go(rank);
   } else {

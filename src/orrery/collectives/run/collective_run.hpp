@@ -68,8 +68,9 @@ class CollectiveRun final : public Pinned, network::Receiver, engine::Handler, e
   explicit CollectiveRun(Setup setup, Listener* listener = nullptr);
   ~CollectiveRun();
 
-  /// Rank `rank` calls the collective now. Once per rank; switches arrive by themselves with the first rank.
-  void arrive(Rank rank);
+  /// Rank `rank` calls the collective now, and begins after its launch and `more`. Once per rank; switches arrive by
+  /// themselves with the first rank.
+  void arrive(Rank rank, Duration more = {});
   [[nodiscard]] bool is_done(Rank rank) const { return participants_[rank].done != kTimeMax; }
   /// kTimeMax while it is not.
   [[nodiscard]] Time done(Rank rank) const { return participants_[rank].done; }
