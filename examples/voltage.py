@@ -43,12 +43,15 @@ class Voltage:
         work.wait()
         return torch.cat([rows[:, : length(part)] for rows, part in zip(gathered, parts, strict=True)], dim=1)
 
+    def queries(self, index: int, normed: Tensor, positions: Tensor) -> Tensor:
+        q = F.linear(normed, self.layers[index]["wq"])
+        return llama.rotate(llama.split_heads(q, self.config), positions)
+
     def attend(self, index: int, q: Tensor, normed: Tensor, positions: Tensor, mine: slice) -> Tensor:
-        """Attention of my rows, from their unrotated queries, over the keys and values of all rows."""
+        """Attention of my rows over the keys and values of all rows."""
         layer = self.layers[index]
         k, v = llama.keys_and_values(self.config, layer, normed, positions)
         k, v, key_positions = self.caches[index].extend(k, v, positions)
-        q = llama.rotate(llama.split_heads(q, self.config), positions[:, mine])
         return F.linear(llama.attend(q, k, v, positions[:, mine], key_positions), layer["wo"])
 
     def logits(self, tokens: Tensor, start: int) -> Tensor:
@@ -58,7 +61,7 @@ class Voltage:
         x = F.embedding(tokens, self.weights["embedding"])
         for index, layer in enumerate(self.layers):
             normed = llama.rms_norm(x, layer["attention_norm"])
-            q = F.linear(normed[:, mine], layer["wq"])
+            q = self.queries(index, normed[:, mine], positions[:, mine])
             h = x[:, mine] + self.attend(index, q, normed, positions, mine)
             y = h + llama.feed_forward(layer, llama.rms_norm(h, layer["ffn_norm"]))
             x = self.end_gather(self.begin_gather(y, parts), parts)

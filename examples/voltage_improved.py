@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Voltage with the all-gather hidden behind the next layer's queries.
 
-A rank needs only its own rows for its next queries. So the all-gather of a layer's output runs while the norm and
-the query matrix of the next layer are applied to those rows; keys and values then wait for the rest. With --check the
-tokens are compared with one process and with plain Voltage, and the logits with plain Voltage's (1e-4 absolute).
+A rank needs only its own rows for its next queries. So the all-gather of a layer's output runs while the norm, the
+query matrix and the rotation of the next layer are applied to those rows; keys and values then wait for the rest. With
+--check the tokens are compared with one process and with plain Voltage, and the logits with plain Voltage's (1e-4
+absolute).
 
     torchrun --nproc-per-node 2 examples/voltage_improved.py --check
 """
@@ -27,7 +28,7 @@ class ImprovedVoltage(Voltage):
         my_rows = x[:, mine]
         pending = None
         for index, layer in enumerate(self.layers):
-            q = F.linear(llama.rms_norm(my_rows, layer["attention_norm"]), layer["wq"])
+            q = self.queries(index, llama.rms_norm(my_rows, layer["attention_norm"]), positions[:, mine])
             if pending:
                 x = self.end_gather(pending, parts)
             normed = llama.rms_norm(x, layer["attention_norm"])

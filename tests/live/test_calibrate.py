@@ -47,6 +47,39 @@ def test_sizes_must_ascend(command: Path, tmp_path: Path):
     assert "pair.yaml:4:" in said and "expected a larger size" in said, said
 
 
+WAKES = "{wake_costs: {all_reduce: [{idle: 1ms, time: 0us}, {idle: 5ms, time: 80us}]}}"
+PAUSES = """
+import time
+import torch
+import torch.distributed as dist
+dist.init_process_group()
+x = torch.ones(256)
+for pause in (0.0, 0.001, 0.003, 0.005, 0.010):
+    dist.broadcast(x, 0)
+    time.sleep(pause)
+    began = time.perf_counter_ns()
+    dist.all_reduce(x)
+    print(time.perf_counter_ns() - began)
+"""
+
+
+def test_after_a_pause_an_operation_takes_longer(command: Path, tmp_path: Path):
+    (tmp_path / "prog.py").write_text(PAUSES)
+    found = []
+    for device in ("{}", WAKES):
+        (tmp_path / "pair.yaml").write_text(PLAIN.replace("{DEVICE}", device))
+        words = ["run", "-q", "-n", 2, "--cluster", "pair.yaml", "--compute", "fixed:0us", "prog.py"]
+        found.append(sorted(map(int, orrery(command, tmp_path, *words).stdout.split())))
+    added = [round((after - before) / 1000) for before, after in zip(*found, strict=True)]
+    assert added == [0, 0, 0, 0, 40, 40, 80, 80, 80, 80]  # Microseconds, of both ranks, in order.
+
+
+def test_pauses_must_ascend(command: Path, tmp_path: Path):
+    (tmp_path / "pair.yaml").write_text(PLAIN.replace("{DEVICE}", WAKES.replace("5ms", "1ms")))
+    said = orrery(command, tmp_path, "cluster", "check", "pair.yaml", code=2).stderr
+    assert "pair.yaml:4:" in said and "expected a larger idle" in said, said
+
+
 @pytest.mark.slow
 def test_a_calibrated_cluster_repeats_what_was_measured(command: Path, tmp_path: Path):
     words = ["calibrate", "network", "--repeat", 1, "-o", "here.yaml", "--svg", "here.svg", "--json"]

@@ -10,11 +10,25 @@ import pytest
 from live_case import BEGIN, STAR, Case, execute, ids
 
 FIXED = ["-n", "4", "--compute", "fixed:10us", "--json"]
-#: Devices of three speeds that need time for each message, on links of two.
+#: Devices of three speeds that need time for each message, for operations and for waking up, on links of two.
 MIXED = """\
 name: mixed
 devices:
-  phone: {compute_scale: 3.7, send_overhead: 3us, receive_overhead: 5us, reduce_bandwidth: 3GBps}
+  phone:
+    compute_scale: 3.7
+    send_overhead: 3us
+    receive_overhead: 5us
+    reduce_bandwidth: 3GBps
+    operation_costs:
+      all_reduce: [{size: 1KiB, time: 50us}, {size: 1MiB, time: 400us}]
+      all_to_all: [{size: 1KiB, time: 30us}]
+      send_recv: [{size: 1KiB, time: 20us}, {size: 100KiB, time: 90us}]
+    wake_costs:
+      all_reduce: [{idle: 0us, time: 0us}, {idle: 70us, time: 31us}, {idle: 2ms, time: 110us}]
+      all_gather: [{idle: 1us, time: 0us}, {idle: 90us, time: 43us}]
+      all_to_all: [{idle: 1us, time: 0us}, {idle: 50us, time: 17us}]
+      broadcast: [{idle: 1us, time: 0us}, {idle: 50us, time: 23us}]
+      send_recv: [{idle: 1us, time: 0us}, {idle: 60us, time: 13us}]
 nodes:
   box: {count: 4, device: phone}
   ap: {kind: switch}

@@ -13,6 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import validate_gain as gain
 import validate_matrix as matrix
 import validate_poisson as poisson
 
@@ -32,6 +33,14 @@ def calibrated(command: matrix.Command, link: str, kept: Path) -> dict:
     return found
 
 
+def together(programs: list) -> list:
+    """What is compared with each other is measured in turns."""
+    pair = [gain.PLAIN, gain.CHANGED]
+    if not set(pair) <= set(programs):
+        return [[name] for name in programs]
+    return [pair if name == pair[0] else [name] for name in programs if name != pair[1]]
+
+
 def page(rows: list, queues: list, calibrations: dict, launches: int) -> str:
     lines = [BEGIN, TITLE, ""]
     lines += matrix.explain(launches)
@@ -44,6 +53,8 @@ def page(rows: list, queues: list, calibrations: dict, launches: int) -> str:
             f"{values['compute_scale']:.3f} | {one['held_out_error']:.1%} |"
         )
     lines += ["", *matrix.table(rows)]
+    if found := gain.gains(rows):
+        lines += ["", *gain.table(found)]
     if queues:
         lines += ["", *poisson.table(queues)]
     return "\n".join([*lines, END, ""])
@@ -77,13 +88,14 @@ def main() -> None:
         for link in arguments.links.split(","):
             calibrations[link] = calibrated(command, link, kept)
             cluster = kept / f"{link}.yaml"
-            for name in programs:
-                if name != "poisson":
-                    rows.append(matrix.measure(command, name, link, cluster, arguments.launches))
+            for names in together(programs):
+                if names != ["poisson"]:
+                    rows += matrix.measure(command, names, link, cluster, arguments.launches)
                 elif link == "loopback":
                     queues += poisson.measure(command, cluster, arguments.launches)
     if arguments.json:
-        print(json.dumps({"rows": rows, "queues": queues, "calibrations": calibrations}, indent=1))
+        found = {"rows": rows, "gains": gain.gains(rows), "queues": queues, "calibrations": calibrations}
+        print(json.dumps(found, indent=1))
     text = page(rows, queues, calibrations, arguments.launches)
     if arguments.output:
         write_page(arguments.output, text)

@@ -21,7 +21,7 @@ PROGRAMS = {
     "ddp": ("ddp.py", "--layers", "6", "--rows", "64", "--steps", "200"),
     "fsdp2": ("fsdp2.py", "--layers", "6", "--rows", "64", "--steps", "50"),
     "moe": ("moe_expert_parallel.py", "--dim", "512", "--hidden", "1408", "--rows", "700", "--rounds", "16"),
-    "sweep": ("collective_sweep.py", "--smallest", "1100", "--factor", "3", "--largest", str(64 << 20), "--repeats", "1"),
+    "sweep": ("collective_sweep.py", "--smallest", "1100", "--factor", "3", "--largest", str(1 << 26), "--repeats", "1"),
 }
 
 
@@ -66,16 +66,20 @@ def quartile_spread(values: list) -> float:
     return (high - low) / 2 / middle
 
 
-def measure(command: Command, name: str, link: str, cluster: Path, launches: int) -> dict:
-    """Two launches and a simulation in turns, as the host's speed drifts within minutes."""
-    script = script_of(PROGRAMS[name])
-    real, simulated = [], []
-    while len(real) < launches:
-        count = min(2, launches - len(real))
-        words = ["run", "--real", "-n", 2, "--json", "--repeat", count, *link_words(link), "--warmup", "barrier:1"]
-        real += json.loads(command.run(*words, *script))["repeats"]
-        words = ["run", "-n", 2, "--json", "--cluster", cluster, "--compute", "measured:raw", "--warmup", "barrier:1"]
-        simulated.append(json.loads(command.run(*words, *script)))
+def measure(command: Command, names: list, link: str, cluster: Path, launches: int) -> list:
+    """Two launches and a simulation of each program in turns, as the host's speed drifts within minutes."""
+    real, simulated = {name: [] for name in names}, {name: [] for name in names}
+    for done in range(0, launches, 2):
+        for name in names:
+            script = script_of(PROGRAMS[name])
+            words = ["run", "--real", "-n", 2, "--json", "--repeat", min(2, launches - done), *link_words(link)]
+            real[name] += json.loads(command.run(*words, "--warmup", "barrier:1", *script))["repeats"]
+            words = ["run", "-n", 2, "--json", "--cluster", cluster, "--compute", "measured:raw"]
+            simulated[name].append(json.loads(command.run(*words, "--warmup", "barrier:1", *script)))
+    return [row_of(name, link, real[name], simulated[name]) for name in names]
+
+
+def row_of(name: str, link: str, real: list, simulated: list) -> dict:
     row = {"program": name, "link": link, "launches": len(real)}
     for kind, samples in (("real", real), ("simulated", simulated)):
         totals = [sample["total_ps"] / 1e9 for sample in samples]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import validate_matrix as matrix
 
-LOADS = (0.3, 0.6, 0.8)
+LOADS = (0.2, 0.4, 0.6)
 SECONDS = 6.0
 MODEL = ("--dim", "256", "--layers", "4", "--heads", "4", "--kv-heads", "4", "--head-dim", "64", "--hidden", "704")
 SERVER = ("poisson_serving.py", *MODEL, "--stages", "2", "--batch", "1", "--tokens", "4", "--json")
@@ -32,7 +32,7 @@ def measure(command: matrix.Command, cluster: Path, launches: int) -> list:
     for load in LOADS:
         rate = load / service
         samples = {"real": [], "simulated": []}
-        for _ in range(max(3, launches // 3)):
+        for _ in range(max(3, launches // 2)):
             samples["real"].append(serve(command, real, rate, SECONDS))
             samples["simulated"].append(serve(command, simulated, rate, SECONDS))
         row = {"load": load, "rate": rate, "requests": len(samples["real"][0]["requests"])}

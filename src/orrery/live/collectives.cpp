@@ -109,11 +109,11 @@ class Collectives::Instance final : public Pinned, CollectiveRun::Listener {
     const Duration wake = owner_.setup_.wakefulness.wake(
         group_.ranks[member], collectives::to_text(operation_of(op)), last_arrival_);
     if (op.kind == ORRERY_ALL_TO_ALL) {
-      wakes_.resize(group_.size());
-      wakes_[member] = wake;
+      calls_.resize(group_.size());
+      calls_[member] = {last_arrival_, wake};
       if (called_ < group_.size()) return;
       start(all_to_all_request());
-      for (Rank i = 0; i < group_.size(); ++i) run_->arrive(i, wakes_[i]);
+      for (Rank i = 0; i < group_.size(); ++i) run_->arrive(i, calls_[i].second, calls_[i].first);
       return;
     }
     if (!run_) start(request_of(op, group_.size()));
@@ -170,6 +170,7 @@ class Collectives::Instance final : public Pinned, CollectiveRun::Listener {
     setup.origin = owner_.origin_;
     setup.connections = &group_.connections;
     setup.wiring = plan_->wiring;
+    setup.notice = plan_->choice.notice;
     setup.is_watched = false;
     Listener* const listener = this;
     run_ = std::make_unique<CollectiveRun>(std::move(setup), listener);
@@ -189,7 +190,7 @@ class Collectives::Instance final : public Pinned, CollectiveRun::Listener {
   std::uint32_t called_ = 0;
   std::uint32_t ended_ = 0;
   Time last_arrival_{};
-  std::vector<Duration> wakes_;  // Of all_to_all: members begin when all are there.
+  std::vector<std::pair<Time, Duration>> calls_;  // Of all_to_all, which begins when all are there; with the waking.
   std::vector<bool> is_failed_;
   std::shared_ptr<const collectives::Plan> plan_;
   std::unique_ptr<CollectiveRun> run_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a device's host spends on operations beside the network: copies, new pages, threads that hand over. By
-/// operation and size, and by how long the rank has not communicated: threads have slept, and what they use has left the
-/// caches. As `orrery calibrate` measures it.
+/// operation and size, and by how long the rank has not communicated: threads have slept, and what they use has left
+/// the caches. As `orrery calibrate` measures it.
 #include <string_view>
 #include <utility>
 #include <vector>

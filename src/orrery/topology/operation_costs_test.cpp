@@ -28,6 +28,18 @@ TEST(OperationCosts, FewPoints) {
   EXPECT_EQ(cost_at({{Bytes{1000}, 7us}}, Bytes{1 << 20}), Duration{7us});
 }
 
+TEST(WakeCosts, StraightLinesBetweenPointsAndFlatBeyond) {
+  const WakeCurve curve{{1ms, 0us}, {3ms, 40us}, {10ms, 50us}};
+  EXPECT_EQ(wake_at(curve, 0ms), Duration{0us});
+  EXPECT_EQ(wake_at(curve, 1ms), Duration{0us});
+  EXPECT_EQ(wake_at(curve, 2ms), Duration{20us});
+  EXPECT_EQ(wake_at(curve, 3ms), Duration{40us});
+  EXPECT_EQ(wake_at(curve, 10ms), Duration{50us});
+  EXPECT_EQ(wake_at(curve, 1s), Duration{50us});
+  EXPECT_EQ(wake_at({}, 1s), Duration{});
+  EXPECT_EQ(wake_at({{1ms, 7us}}, 1s), Duration{7us});
+}
+
 TEST(OperationCosts, CurvesByName) {
   OperationCosts costs;
   find_curve(costs, "all_gather")->push_back({Bytes{1}, 1us});

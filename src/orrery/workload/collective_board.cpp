@@ -26,7 +26,8 @@ CollectiveBoard::CollectiveBoard(Setup setup)
     states_.push_back({.next = std::vector<std::uint64_t>(group.size(), 0)});
   }
   // Links that change make every moment another one; a timeline shows every message.
-  setup_.folds = setup_.folds && !setup_.wakefulness.matters() && setup_.streams == 1 && setup_.cluster.events.empty() &&
+  setup_.folds = setup_.folds && !setup_.wakefulness.matters() && setup_.streams == 1 &&
+                 setup_.cluster.events.empty() &&
                  setup_.cluster.jitter.empty() && setup_.engine.observer() == nullptr &&
                  dependence_ != network::Dependence::kOnHistory;
 }
@@ -114,6 +115,7 @@ void CollectiveBoard::start(CollectiveInstance& instance) {
   setup.origin = origin_;
   setup.connections = &group.connections;
   setup.wiring = plan->wiring;
+  setup.notice = plan->choice.notice;
   setup.is_watched = false;
   instance.start(std::move(plan), std::move(setup));
   instance.let_in();

@@ -88,7 +88,7 @@ void CollectiveInstance::call(Rank member, Slot slot, const Communication& what,
     rows_[member] = what.sizes;
   }
   slots_[member] = slot;
-  fresh_.emplace_back(member, wake);
+  fresh_.push_back({member, wake, now});
   ++called_;
   last_call_ = now;
 }
@@ -139,11 +139,11 @@ void CollectiveInstance::start(std::shared_ptr<const collectives::Plan> plan, Co
 
 bool CollectiveInstance::let_in() {
   if (!run_) return false;
-  std::vector<std::pair<Rank, Duration>> entering;
+  std::vector<Entry> entering;
   entering.swap(fresh_);
   // By member: who came first within an instant does not matter.
-  std::ranges::sort(entering);
-  for (const auto& [member, wake] : entering) run_->arrive(member, wake);
+  std::ranges::sort(entering, {}, &Entry::member);
+  for (const auto& [member, wake, called] : entering) run_->arrive(member, wake, called);
   return true;
 }
 

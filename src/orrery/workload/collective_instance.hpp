@@ -73,7 +73,12 @@ class CollectiveInstance final : public Pinned, collectives::CollectiveRun::List
   Rank first_member_ = 0;
   std::vector<Slot> slots_;
   std::vector<bool> has_ended_;
-  std::vector<std::pair<Rank, Duration>> fresh_;  // Called and not let in yet; what waking costs.
+  struct Entry {
+    Rank member;
+    Duration wake;  // What waking it costs.
+    Time called;
+  };
+  std::vector<Entry> fresh_;              // Called and not let in yet.
   std::vector<std::vector<Bytes>> rows_;  // Of an uneven all_to_all: what each member sends to each.
   Rank called_ = 0;
   Rank ended_ = 0;

@@ -36,6 +36,7 @@ CollectiveRun::CollectiveRun(Setup setup, Listener* listener)
   if (setup_.engine.observer() != nullptr) {
     trace_ = std::make_unique<RunTrace>(*setup_.engine.observer(), channels_.size(), setup_.track_group);
   }
+  if (setup_.notice) asking_ = std::make_unique<Asking>(*setup_.notice, count, channels_.size());
   if (setup_.is_watched) setup_.engine.add_watch(*this);
 }
 
@@ -125,14 +126,15 @@ void CollectiveRun::Wiring::connect_channels(const Schedule& schedule) {
                channels_.size());
 }
 
-void CollectiveRun::arrive(Rank rank, Duration more) {
+void CollectiveRun::arrive(Rank rank, Duration more, Time called) {
   Participant& participant = participants_[rank];
   ORRERY_CHECK(participant.arrived == kTimeMax, "rank {} arrived twice", rank);
   participant.arrived = setup_.engine.now();
   participant.open = participant.lanes + 1;  // The one stands for "has not gone yet".
+  if (asking_) asking_->call(rank, called);
   if (rank < setup_.schedule.ranks()) {
     for (Rank extra = setup_.schedule.ranks(); extra < participants_.size(); ++extra) {
-      if (participants_[extra].arrived == kTimeMax) arrive(extra);
+      if (participants_[extra].arrived == kTimeMax) arrive(extra, {}, called);
     }
   }
   const Duration launch = costs(rank).launch + more;
@@ -146,8 +148,22 @@ void CollectiveRun::arrive(Rank rank, Duration more) {
 
 void CollectiveRun::go(Rank rank) {
   const Participant& participant = participants_[rank];
+  if (asking_) asking_->go(rank);
   for (std::uint32_t lane = 0; lane < participant.lanes; ++lane) proceed(participant.first_lane + lane);
+  if (asking_) release(rank);
   close(rank);
+}
+
+void CollectiveRun::release(Rank rank) {
+  const Participant& participant = participants_[rank];
+  const std::uint32_t beyond = participant.first_lane + participant.lanes;
+  const std::size_t first = participant.lanes > 0 ? lanes_[participant.first_lane].first_channel : channels_.size();
+  const std::size_t end = beyond < lanes_.size() ? lanes_[beyond].first_channel : channels_.size();
+  for (auto channel = static_cast<std::uint32_t>(first); channel < end; ++channel) {
+    const std::uint32_t back = channels_[channel].far;
+    if (asking_->goes_first(rank, owner(back), channel)) continue;
+    for (const Bytes payload : asking_->take(back, true)) send(back, payload);
+  }
 }
 
 void CollectiveRun::proceed(std::uint32_t index) {
@@ -193,7 +209,19 @@ bool CollectiveRun::pause(std::uint32_t lane, Duration cost) {
 }
 
 void CollectiveRun::post(Lane& lane, std::uint32_t index, Bytes payload) {
+  ++participants_[lane.owner].open;
+  const std::uint32_t back = channels_[index].far;
+  if (asking_ && asking_->must_wait(lane.owner, owner(back), back)) {
+    asking_->hold(index, payload);
+  } else {
+    send(index, payload);
+  }
+}
+
+void CollectiveRun::send(std::uint32_t index, Bytes payload) {
   Channel& channel = channels_[index];
+  const Lane& lane = lanes_[channel.lane];
+  if (asking_) asking_->sent(index);
   if (!channel.stream.is_valid()) {
     const Rank peer = lanes_[channels_[channel.far].lane].owner;
     channel.route = setup_.router.route(setup_.nodes[lane.owner], setup_.nodes[peer]);
@@ -206,7 +234,6 @@ void CollectiveRun::post(Lane& lane, std::uint32_t index, Bytes payload) {
   }
   ++messages_;
   wire_bytes_ += size;
-  ++participants_[lane.owner].open;
   if (trace_) trace_->sent(channel.far, setup_.engine.now());
   setup_.network.send({.route = channel.route,
                        .size = size,
@@ -223,6 +250,10 @@ void CollectiveRun::on_delivered(std::uint64_t cookie) {
   const std::uint32_t waiter = channel.lane;
   if (trace_) [[unlikely]] {
     trace_arrival(index, sender);
+  }
+  if (asking_) {
+    asking_->delivered(channel.far);
+    for (const Bytes payload : asking_->take(index, false)) send(index, payload);
   }
   close(sender);
   if (lanes_[waiter].waiting == index) {

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "orrery/collectives/run/asking.hpp"
 #include "orrery/collectives/run/run_trace.hpp"
 #include "orrery/collectives/schedule.hpp"
 #include "orrery/engine/engine.hpp"
@@ -55,6 +56,7 @@ class CollectiveRun final : public Pinned, network::Receiver, engine::Handler, e
     Connections* connections = nullptr;      ///< Kept from run to run; null = every run opens its own.
     std::shared_ptr<const Wiring> wiring{};  ///< Of the schedule; made anew when null.
     bool is_watched = true;  ///< Whether it reports who waits in a deadlock; else the caller does.
+    std::optional<Duration> notice{};  ///< Messages wait until they are asked for, see Asking.
   };
   /// Told when a rank is done, at that time.
   class Listener {
@@ -70,7 +72,9 @@ class CollectiveRun final : public Pinned, network::Receiver, engine::Handler, e
 
   /// Rank `rank` calls the collective now, and begins after its launch and `more`. Once per rank; switches arrive by
   /// themselves with the first rank.
-  void arrive(Rank rank, Duration more = {});
+  void arrive(Rank rank, Duration more = {}) { arrive(rank, more, setup_.engine.now()); }
+  /// It called earlier, at `called`, but begins only now.
+  void arrive(Rank rank, Duration more, Time called);
   [[nodiscard]] bool is_done(Rank rank) const { return participants_[rank].done != kTimeMax; }
   /// kTimeMax while it is not.
   [[nodiscard]] Time done(Rank rank) const { return participants_[rank].done; }
@@ -117,6 +121,10 @@ class CollectiveRun final : public Pinned, network::Receiver, engine::Handler, e
   /// Runs the lane until it waits, pauses or ends.
   void proceed(std::uint32_t lane);
   void post(Lane& lane, std::uint32_t channel, Bytes payload);
+  void send(std::uint32_t channel, Bytes payload);
+  /// Messages that waited for the rank may go, unless its own go first.
+  void release(Rank rank);
+  [[nodiscard]] Rank owner(std::uint32_t channel) const { return lanes_[channels_[channel].lane].owner; }
   /// Pauses the lane when `cost` is not zero; true when it did.
   bool pause(std::uint32_t lane, Duration cost);
   void close(Rank rank);
@@ -132,6 +140,7 @@ class CollectiveRun final : public Pinned, network::Receiver, engine::Handler, e
   std::vector<Participant> participants_;
   std::vector<Lane> lanes_;
   std::vector<Channel> channels_;
+  std::unique_ptr<Asking> asking_;   // Null where messages leave unasked.
   std::unique_ptr<RunTrace> trace_;  // Null unless observed.
   std::uint64_t messages_ = 0;
   Bytes wire_bytes_;

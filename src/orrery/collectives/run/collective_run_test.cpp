@@ -31,12 +31,14 @@ class Bench final : engine::Handler {
   }
 
   CollectiveRun& add(const PlanRequest& request, const std::string& algorithm, Bytes total,
-                     EndpointCosts costs = {}) {
+                     EndpointCosts costs = {}, std::optional<Duration> notice = {}) {
     schedules_.push_back(registry_.get(algorithm).plan(request));
     layouts_.push_back(std::make_unique<Layout>(Layout::even(total, schedules_.back()->chunk_count())));
     std::vector<topology::NodeId> nodes(cluster_.ranks.begin(), cluster_.ranks.begin() + request.ranks);
-    runs_.push_back(std::make_unique<CollectiveRun>(CollectiveRun::Setup{
-        engine_, *network_, router_, *schedules_.back(), *layouts_.back(), nodes, {costs}, algorithm}));
+    CollectiveRun::Setup setup{
+        engine_, *network_, router_, *schedules_.back(), *layouts_.back(), nodes, {costs}, algorithm};
+    setup.notice = notice;
+    runs_.push_back(std::make_unique<CollectiveRun>(std::move(setup)));
     return *runs_.back();
   }
   /// Rank `rank` calls the latest collective at `at`.
@@ -112,6 +114,27 @@ TEST(CollectiveRun, EndpointCostsAdd) {
   bench.run();
   // Launch, pause, latency, 2 MB on the wire, receive overhead, 1 MB added at 0.5 GB/s.
   EXPECT_EQ(run.done(0), Time{3ms + 2ms + 1ms + 2ms + 1ms + 2ms});
+}
+
+/// 1 GB/s and 1 ms to each other: when the second rank comes so much later, how long does it take from then on?
+Duration exchange(Operation operation, const std::string& algorithm, std::uint32_t pieces, Duration later) {
+  Bench bench{kStar};
+  const PlanRequest request{.operation = operation, .ranks = 2, .pieces = pieces, .window = pieces};
+  CollectiveRun& run = bench.add(request, algorithm, Bytes{8'000'000}, {}, 2ms);
+  run.arrive(0);
+  bench.arrive_at(Time{later}, 1);
+  bench.run();
+  return run.finish() - Time{later};
+}
+
+TEST(CollectiveRun, WhoComesLateSendsFirst) {
+  // Each sends 2 of its 4 MB, in both directions at once when they come together.
+  EXPECT_EQ(exchange(Operation::kAllToAll, "direct", 1, 0ms), Duration{1ms + 2ms});
+  EXPECT_EQ(exchange(Operation::kAllToAll, "direct", 1, 2ms), Duration{1ms + 2ms});
+  EXPECT_EQ(exchange(Operation::kAllToAll, "direct", 1, 3ms), Duration{1ms + 2ms + 1ms + 2ms});
+  // 4 MB each, in two halves: the early one's first half goes beside the late one's second.
+  EXPECT_EQ(exchange(Operation::kAllGather, "ring", 2, 0ms), Duration{1ms + 4ms});
+  EXPECT_EQ(exchange(Operation::kAllGather, "ring", 2, 3ms), Duration{1ms + 2ms + 1ms + 2ms + 2ms});
 }
 
 TEST(CollectiveRun, AMissingRankIsNamed) {

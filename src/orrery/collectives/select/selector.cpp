@@ -135,6 +135,19 @@ void add_staging(Choice& choice, const CollectiveRequest& request, const Selecti
   }
 }
 
+/// How long a question takes at most: a message without bytes, to a rank that has slept.
+Duration notice_of(const SelectionContext& context) {
+  Duration longest{};
+  for (std::size_t rank = 0; rank < context.nodes.size() && !context.cluster.devices.empty(); ++rank) {
+    const topology::DeviceSpec& device =
+        context.cluster.devices[context.cluster.device_of_rank[context.ranks[rank]]];
+    longest = std::max(longest, device.send_overhead + device.receive_overhead +
+                                    topology::cost_at(device.operation_costs.send_recv, Bytes{}) +
+                                    topology::wake_at(device.wake_costs.send_recv, Duration::max()));
+  }
+  return longest + context.router.get(context.router.route(context.nodes[0], context.nodes[1])).latency;
+}
+
 Choice gloo_choice(const CollectiveRequest& request, const SelectionContext& context) {
   const GlooPlan plan = gloo_plan(request.operation, static_cast<Rank>(context.nodes.size()), request.size,
                                   !request.sizes.empty());
@@ -145,6 +158,8 @@ Choice gloo_choice(const CollectiveRequest& request, const SelectionContext& con
   choice.label = "gloo: " + plan.algorithm;
   add_staging(choice, request, context);
   add_operation_costs(choice, request, context);
+  const bool sends_first = request.operation == Operation::kAllToAll || request.operation == Operation::kAllGather;
+  if (sends_first && context.nodes.size() > 1) choice.notice = notice_of(context);
   return choice;
 }
 

@@ -45,6 +45,7 @@ struct Choice {
   PlanRequest request{};
   std::vector<topology::NodeId> nodes{};       ///< Of all participants, switches included.
   std::vector<EndpointCosts> costs{};          ///< Of each participant, or one for all.
+  std::optional<Duration> notice{};            ///< As a CollectiveRun takes it.
   std::shared_ptr<const Schedule> schedule{};  ///< Run instead of planning when set: read from a file.
 };
 

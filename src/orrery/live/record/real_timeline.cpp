@@ -32,8 +32,8 @@ std::vector<Key> keys_of(const RealRank& rank) {
       continue;
     }
     const bool is_send = one.name == "send";
-    const std::int64_t from = is_send ? rank.rank : one.peer;
-    const std::int64_t to = is_send ? one.peer : rank.rank;
+    const std::int64_t from = is_send ? std::int64_t{rank.rank} : one.peer;
+    const std::int64_t to = is_send ? one.peer : std::int64_t{rank.rank};
     keys.emplace_back(group, count[{one.group, from, to}]++, from, to);
   }
   return keys;
@@ -95,17 +95,32 @@ Duration align(std::vector<RealRank>& ranks) {
   return Duration{worst * kPicoseconds};
 }
 
-/// When all parties of each operation were there.
-std::map<Key, std::int64_t> find_begins(const std::vector<RealRank>& ranks) {
-  std::map<Key, std::int64_t> begins;
+/// What all parties of an operation know together.
+struct Shared {
+  std::int64_t begin = 0;  ///< When all of them were there.
+  std::int64_t most = 0;   ///< Bytes of the one that gives most: a root, a sender.
+  std::int64_t sum = 0;    ///< Of all.
+};
+
+std::map<Key, Shared> find_shared(const std::vector<RealRank>& ranks) {
+  std::map<Key, Shared> found;
   for (const RealRank& rank : ranks) {
     const std::vector<Key> keys = keys_of(rank);
     for (std::size_t i = 0; i < keys.size(); ++i) {
-      std::int64_t& begin = begins[keys[i]];
-      begin = std::max(begin, rank.operations[i].posted);
+      Shared& shared = found[keys[i]];
+      shared.begin = std::max(shared.begin, rank.operations[i].posted);
+      shared.most = std::max(shared.most, rank.operations[i].bytes);
+      shared.sum += rank.operations[i].bytes;
     }
   }
-  return begins;
+  return found;
+}
+
+/// As a simulated run notes them; a record has what the rank itself gave.
+std::int64_t bytes_of(const RealOperation& one, const Shared& shared, std::size_t members) {
+  if (one.name.starts_with("all_gather")) return shared.sum;
+  if (one.name == "scatter") return shared.most / static_cast<std::int64_t>(members);
+  return one.name == "broadcast" || is_message(one) ? shared.most : one.bytes;
 }
 
 /// Where one rank's time went.
@@ -197,13 +212,13 @@ RealTimeline join_ranks(std::vector<RealRank> ranks) {
   for (RealRank& rank : ranks) count_waking(rank);
   timeline.clock_spread = align(ranks);
   const std::int64_t zero = std::ranges::min_element(ranks, {}, &RealRank::start)->start;
-  const std::map<Key, std::int64_t> begins = find_begins(ranks);
+  const std::map<Key, Shared> shared = find_shared(ranks);
   const auto time_of = [&](std::int64_t time) { return Time{Duration{(time - zero) * kPicoseconds}}; };
   for (const RealRank& rank : ranks) {
     const std::vector<Key> keys = keys_of(rank);
     std::vector<std::int64_t> own;
     own.reserve(keys.size());
-    for (const Key& key : keys) own.push_back(begins.at(key));
+    for (const Key& key : keys) own.push_back(shared.at(key).begin);
     timeline.ranks.push_back(RankSums{rank, own}.sum(zero));
     for (std::size_t i = 0; i < keys.size(); ++i) {
       const RealOperation& one = rank.operations[i];
@@ -214,7 +229,7 @@ RealTimeline join_ranks(std::vector<RealRank> ranks) {
       record.group = rank.groups[one.group].name;
       record.sequence = one.sequence;
       record.peer = one.peer;
-      record.bytes = one.bytes;
+      record.bytes = bytes_of(one, shared.at(keys[i]), rank.groups[one.group].ranks.size());
       record.posted = time_of(one.posted);
       record.done = time_of(std::max(done, one.posted));
       record.began = std::min(time_of(own[i]), record.done);

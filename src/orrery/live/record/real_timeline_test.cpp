@@ -46,6 +46,24 @@ TEST(RealTimeline, TimeBeforeTheLastPartyCameIsWaiting) {
   EXPECT_EQ(timeline.clock_spread, Duration{});
 }
 
+TEST(RealTimeline, BytesAreThoseOfTheWholeOperation) {
+  using Pair = std::pair<std::int64_t, std::int64_t>;
+  const auto bytes = [](const char* name, std::int64_t first, std::int64_t second) {
+    std::vector<RealRank> ranks{rank_with(0, 1 * kMillisecond, 5 * kMillisecond, 0),
+                                rank_with(1, 3 * kMillisecond, 5 * kMillisecond, 0)};
+    for (RealRank& rank : ranks) rank.operations[0].name = name;
+    ranks[0].operations[0].bytes = first;
+    ranks[1].operations[0].bytes = second;
+    const RealTimeline timeline = join_ranks(std::move(ranks));
+    return Pair{timeline.operations[0].bytes, timeline.operations[1].bytes};
+  };
+  EXPECT_EQ(bytes("all_reduce", 64, 64), Pair(64, 64));
+  EXPECT_EQ(bytes("all_gather_into_tensor", 64, 36), Pair(100, 100));
+  EXPECT_EQ(bytes("broadcast", 0, 64), Pair(64, 64));
+  EXPECT_EQ(bytes("scatter", 64, 0), Pair(32, 32));
+  EXPECT_EQ(bytes("reduce_scatter_tensor", 64, 64), Pair(64, 64));
+}
+
 TEST(RealTimeline, ClocksOfHostsArePutTogetherByTheEndsOfCollectives) {
   const RealTimeline alike = join_ranks({rank_with(0, 1 * kMillisecond, 5 * kMillisecond, 0),
                                          rank_with(1, 3 * kMillisecond, 5 * kMillisecond, 0)});
