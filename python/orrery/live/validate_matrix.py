@@ -21,7 +21,7 @@ PROGRAMS = {
     "ddp": ("ddp.py", "--layers", "6", "--rows", "64", "--steps", "200"),
     "fsdp2": ("fsdp2.py", "--layers", "6", "--rows", "64", "--steps", "50"),
     "moe": ("moe_expert_parallel.py", "--dim", "512", "--hidden", "1408", "--rows", "700", "--rounds", "16"),
-    "sweep": ("collective_sweep.py", "--smallest", "1100", "--factor", "3", "--largest", str(1 << 26), "--repeats", "1"),
+    "sweep": ("collective_sweep.py", "--smallest", "1100", "--factor", "3", "--largest", "67108864", "--repeats", "1"),
 }
 
 
