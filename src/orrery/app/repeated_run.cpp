@@ -32,6 +32,7 @@ CollectiveRun& RepeatedRun::iteration(std::int64_t number) {
                                setup_.choice.nodes,
                                setup_.choice.costs,
                                setup_.name};
+    setup.notice = setup_.choice.notice;
     Listener* const listener = this;
     open_.push_back({std::make_unique<CollectiveRun>(std::move(setup), listener), 0});
   }

@@ -18,7 +18,8 @@ Duration cost_at(const CostCurve& curve, Bytes size) {
   const double time =
       static_cast<double>(count_ps(to.time)) +
       (is_beyond ? std::max(0.0, slope) : slope) * static_cast<double>((size - to.size).count());
-  return Duration{std::llround(time)};
+  constexpr double kMost = 1e18;  // Twelve days: a steep end and a huge buffer are no reason to overflow.
+  return Duration{std::llround(std::min(time, kMost))};
 }
 
 Duration wake_at(const WakeCurve& curve, Duration idle) {

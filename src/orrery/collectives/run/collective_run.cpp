@@ -36,7 +36,7 @@ CollectiveRun::CollectiveRun(Setup setup, Listener* listener)
   if (setup_.engine.observer() != nullptr) {
     trace_ = std::make_unique<RunTrace>(*setup_.engine.observer(), channels_.size(), setup_.track_group);
   }
-  if (setup_.notice) asking_ = std::make_unique<Asking>(*setup_.notice, count, channels_.size());
+  if (setup_.notice) asking_ = std::make_unique<Asking>(count, channels_.size());
   if (setup_.is_watched) setup_.engine.add_watch(*this);
 }
 
@@ -131,18 +131,18 @@ void CollectiveRun::arrive(Rank rank, Duration more, Time called) {
   ORRERY_CHECK(participant.arrived == kTimeMax, "rank {} arrived twice", rank);
   participant.arrived = setup_.engine.now();
   participant.open = participant.lanes + 1;  // The one stands for "has not gone yet".
-  if (asking_) asking_->call(rank, called);
   if (rank < setup_.schedule.ranks()) {
     for (Rank extra = setup_.schedule.ranks(); extra < participants_.size(); ++extra) {
       if (participants_[extra].arrived == kTimeMax) arrive(extra, {}, called);
     }
   }
-  const Duration launch = costs(rank).launch + more;
-  if (launch == Duration{} || rank >= setup_.schedule.ranks()) {
+  const Duration launch = rank < setup_.schedule.ranks() ? costs(rank).launch + more : Duration{};
+  const Time ready = called + launch;  // Who waits for others to call gets ready meanwhile.
+  if (asking_) asking_->call(rank, ready);
+  if (ready <= setup_.engine.now()) {
     go(rank);
   } else {
-    setup_.engine.schedule(setup_.engine.now() + launch, engine::Phase::kWake, origin_, *this,
-                           kLaunch + rank);
+    setup_.engine.schedule(ready, engine::Phase::kWake, origin_, *this, kLaunch + rank);
   }
 }
 
@@ -160,10 +160,25 @@ void CollectiveRun::release(Rank rank) {
   const std::size_t first = participant.lanes > 0 ? lanes_[participant.first_lane].first_channel : channels_.size();
   const std::size_t end = beyond < lanes_.size() ? lanes_[beyond].first_channel : channels_.size();
   for (auto channel = static_cast<std::uint32_t>(first); channel < end; ++channel) {
-    const std::uint32_t back = channels_[channel].far;
-    if (asking_->goes_first(rank, owner(back), channel)) continue;
-    for (const Bytes payload : asking_->take(back, true)) send(back, payload);
+    send_held(channels_[channel].far);
   }
+}
+
+bool CollectiveRun::must_wait(std::uint32_t channel) const {
+  const std::uint32_t back = channels_[channel].far;
+  const Rank from = owner(channel);
+  const Rank to = owner(back);
+  if (!asking_->has_gone(to)) return true;
+  if (!asking_->is_ahead(channel, back)) return false;
+  // The other one goes first when it comes so much later that it has been asked by then.
+  const Duration delay = asking_->delay(to, from);
+  if (delay <= *setup_.notice) return false;
+  const topology::RouteId asks = setup_.router.route(setup_.nodes[from], setup_.nodes[to]);
+  return delay > *setup_.notice + setup_.router.get(asks).latency;
+}
+
+void CollectiveRun::send_held(std::uint32_t channel) {
+  while (asking_->holds(channel) && !must_wait(channel)) send(channel, asking_->take(channel));
 }
 
 void CollectiveRun::proceed(std::uint32_t index) {
@@ -210,8 +225,7 @@ bool CollectiveRun::pause(std::uint32_t lane, Duration cost) {
 
 void CollectiveRun::post(Lane& lane, std::uint32_t index, Bytes payload) {
   ++participants_[lane.owner].open;
-  const std::uint32_t back = channels_[index].far;
-  if (asking_ && asking_->must_wait(lane.owner, owner(back), back)) {
+  if (asking_ && must_wait(index)) {
     asking_->hold(index, payload);
   } else {
     send(index, payload);
@@ -253,7 +267,7 @@ void CollectiveRun::on_delivered(std::uint64_t cookie) {
   }
   if (asking_) {
     asking_->delivered(channel.far);
-    for (const Bytes payload : asking_->take(index, false)) send(index, payload);
+    send_held(index);
   }
   close(sender);
   if (lanes_[waiter].waiting == index) {

@@ -56,7 +56,9 @@ class CollectiveRun final : public Pinned, network::Receiver, engine::Handler, e
     Connections* connections = nullptr;      ///< Kept from run to run; null = every run opens its own.
     std::shared_ptr<const Wiring> wiring{};  ///< Of the schedule; made anew when null.
     bool is_watched = true;  ///< Whether it reports who waits in a deadlock; else the caller does.
-    std::optional<Duration> notice{};  ///< Messages wait until they are asked for, see Asking.
+    /// Messages wait until they are asked for, see Asking. Whoever comes later than another by more than this, and the
+    /// latency between them, comes late.
+    std::optional<Duration> notice{};
   };
   /// Told when a rank is done, at that time.
   class Listener {
@@ -73,7 +75,7 @@ class CollectiveRun final : public Pinned, network::Receiver, engine::Handler, e
   /// Rank `rank` calls the collective now, and begins after its launch and `more`. Once per rank; switches arrive by
   /// themselves with the first rank.
   void arrive(Rank rank, Duration more = {}) { arrive(rank, more, setup_.engine.now()); }
-  /// It called earlier, at `called`, but begins only now.
+  /// It called earlier, at `called`, and has launched since, but sends nothing before now.
   void arrive(Rank rank, Duration more, Time called);
   [[nodiscard]] bool is_done(Rank rank) const { return participants_[rank].done != kTimeMax; }
   /// kTimeMax while it is not.
@@ -124,6 +126,9 @@ class CollectiveRun final : public Pinned, network::Receiver, engine::Handler, e
   void send(std::uint32_t channel, Bytes payload);
   /// Messages that waited for the rank may go, unless its own go first.
   void release(Rank rank);
+  /// Whether the next message on the channel may not be sent yet.
+  [[nodiscard]] bool must_wait(std::uint32_t channel) const;
+  void send_held(std::uint32_t channel);
   [[nodiscard]] Rank owner(std::uint32_t channel) const { return lanes_[channels_[channel].lane].owner; }
   /// Pauses the lane when `cost` is not zero; true when it did.
   bool pause(std::uint32_t lane, Duration cost);

@@ -45,11 +45,22 @@ class Bench final : engine::Handler {
   void arrive_at(Time at, Rank rank) {
     engine_.schedule(at, engine::Phase::kWake, origin_, *this, ((runs_.size() - 1) << 32) | rank);
   }
+  /// All ranks of the latest begin at `at`; they called it earlier.
+  void let_in_at(Time at, std::vector<Time> called) {
+    called_ = std::move(called);
+    arrive_at(at, kAll);
+  }
   void run() { engine_.run(); }
   engine::Engine& engine() { return engine_; }
 
  private:
-  void on_event(std::uint64_t payload) override { runs_[payload >> 32]->arrive(static_cast<Rank>(payload)); }
+  static constexpr Rank kAll = ~Rank{0};
+  void on_event(std::uint64_t payload) override {
+    CollectiveRun& run = *runs_[payload >> 32];
+    const auto rank = static_cast<Rank>(payload);
+    if (rank != kAll) return run.arrive(rank);
+    for (Rank one = 0; one < called_.size(); ++one) run.arrive(one, {}, called_[one]);
+  }
   topology::Cluster cluster_;
   engine::Engine engine_;
   topology::Router router_;
@@ -60,6 +71,7 @@ class Bench final : engine::Handler {
   std::vector<std::unique_ptr<Schedule>> schedules_;
   std::vector<std::unique_ptr<Layout>> layouts_;
   std::vector<std::unique_ptr<CollectiveRun>> runs_;
+  std::vector<Time> called_;
 };
 
 TEST(CollectiveRun, RingAllReduceMeetsItsClosedForm) {
@@ -116,13 +128,14 @@ TEST(CollectiveRun, EndpointCostsAdd) {
   EXPECT_EQ(run.done(0), Time{3ms + 2ms + 1ms + 2ms + 1ms + 2ms});
 }
 
-/// 1 GB/s and 1 ms to each other: when the second rank comes so much later, how long does it take from then on?
-Duration exchange(Operation operation, const std::string& algorithm, std::uint32_t pieces, Duration later) {
+/// 1 GB/s and 1 ms to each other: when one of two ranks comes so much later, how long does it take from then on?
+Duration exchange(Operation operation, const std::string& algorithm, std::uint32_t pieces, Duration later,
+                  EndpointCosts costs = {}, Rank late = 1) {
   Bench bench{kStar};
   const PlanRequest request{.operation = operation, .ranks = 2, .pieces = pieces, .window = pieces};
-  CollectiveRun& run = bench.add(request, algorithm, Bytes{8'000'000}, {}, 2ms);
-  run.arrive(0);
-  bench.arrive_at(Time{later}, 1);
+  CollectiveRun& run = bench.add(request, algorithm, Bytes{8'000'000}, costs, 1ms);
+  run.arrive(1 - late);
+  bench.arrive_at(Time{later}, late);
   bench.run();
   return run.finish() - Time{later};
 }
@@ -135,6 +148,33 @@ TEST(CollectiveRun, WhoComesLateSendsFirst) {
   // 4 MB each, in two halves: the early one's first half goes beside the late one's second.
   EXPECT_EQ(exchange(Operation::kAllGather, "ring", 2, 0ms), Duration{1ms + 4ms});
   EXPECT_EQ(exchange(Operation::kAllGather, "ring", 2, 3ms), Duration{1ms + 2ms + 1ms + 2ms + 2ms});
+}
+
+TEST(CollectiveRun, WhoIsLateDoesNotDependOnNumbersNorOverheads) {
+  EndpointCosts costs;
+  costs.send_overhead = 1ms;
+  for (const Rank late : {0U, 1U}) {
+    EXPECT_EQ(exchange(Operation::kAllToAll, "direct", 1, 3ms, {}, late), Duration{1ms + 2ms + 1ms + 2ms});
+    EXPECT_EQ(exchange(Operation::kAllToAll, "direct", 1, 3ms, costs, late), Duration{1ms + 3ms + 3ms});
+    EXPECT_EQ(exchange(Operation::kAllToAll, "direct", 1, 2ms, costs, late), Duration{1ms + 3ms});
+    EXPECT_EQ(exchange(Operation::kAllGather, "ring", 2, 3ms, {}, late), Duration{1ms + 2ms + 1ms + 2ms + 2ms});
+  }
+}
+
+/// Both begin when the last one calls, in whatever order they are let in; who called early has launched by then.
+TEST(CollectiveRun, WhoWaitsForOthersGetsReadyMeanwhile) {
+  for (const Rank late : {0U, 1U}) {
+    Bench bench{kStar};
+    EndpointCosts costs;
+    costs.launch = 2ms;
+    CollectiveRun& run =
+        bench.add({.operation = Operation::kAllToAll, .ranks = 2}, "direct", Bytes{8'000'000}, costs, 1ms);
+    std::vector<Time> called(2);
+    called[late] = Time{5ms};
+    bench.let_in_at(Time{5ms}, called);
+    bench.run();
+    EXPECT_EQ(run.finish(), Time{5ms + 2ms + 1ms + 2ms + 1ms + 2ms});
+  }
 }
 
 TEST(CollectiveRun, AMissingRankIsNamed) {

@@ -135,7 +135,7 @@ void add_staging(Choice& choice, const CollectiveRequest& request, const Selecti
   }
 }
 
-/// How long a question takes at most: a message without bytes, to a rank that has slept.
+/// How long a question takes at most beside the latency: a message without bytes, to a rank that has slept.
 Duration notice_of(const SelectionContext& context) {
   Duration longest{};
   for (std::size_t rank = 0; rank < context.nodes.size() && !context.cluster.devices.empty(); ++rank) {
@@ -145,7 +145,7 @@ Duration notice_of(const SelectionContext& context) {
                                     topology::cost_at(device.operation_costs.send_recv, Bytes{}) +
                                     topology::wake_at(device.wake_costs.send_recv, Duration::max()));
   }
-  return longest + context.router.get(context.router.route(context.nodes[0], context.nodes[1])).latency;
+  return longest;
 }
 
 Choice gloo_choice(const CollectiveRequest& request, const SelectionContext& context) {
@@ -158,8 +158,10 @@ Choice gloo_choice(const CollectiveRequest& request, const SelectionContext& con
   choice.label = "gloo: " + plan.algorithm;
   add_staging(choice, request, context);
   add_operation_costs(choice, request, context);
-  const bool sends_first = request.operation == Operation::kAllToAll || request.operation == Operation::kAllGather;
-  if (sends_first && context.nodes.size() > 1) choice.notice = notice_of(context);
+  // In a ring of three and more nobody sends to whom it receives from.
+  const bool is_mutual = request.operation == Operation::kAllToAll ||
+                         (request.operation == Operation::kAllGather && context.nodes.size() == 2);
+  if (is_mutual) choice.notice = notice_of(context);
   return choice;
 }
 
