@@ -214,6 +214,30 @@ def test_compute_without_a_time_is_refused_and_can_be_given_one(orrery, tmp_path
     assert replayed(orrery, trace, "--cluster", STAR, "--compute", "table:times.yaml")["total_ps"] == 2_000_000
 
 
+def test_memory_over_time_where_the_trace_names_tensors(orrery, tmp_path):
+    one = [
+        node(1, "comp", "forward", micros=100, inputs=["weights", "1000"], outputs=["hidden", "400"]),
+        node(2, "comp", "backward", [1], micros=50, inputs=["weights", "1000", "hidden", "400"], outputs=["g", "1000"]),
+        node(3, "coll", "sum", [2], comm_type="all_reduce", comm_size=1000, inputs=["g", "1000"], outputs=[]),
+    ]
+    trace = write(tmp_path / "lives", [one, training(1, size=1000)])
+    out = tmp_path / "out"
+    pair = "star:hosts=2,bandwidth=1GBps,latency=500us"
+    result = replayed(orrery, trace, "--cluster", pair, "--out", out)
+    first, second = result["ranks"]
+    assert (first["peak_memory_bytes"], first["peak_memory_at_ps"]) == (2400, 100_000_000)
+    assert second.keys() == RANK
+    rows = [line for line in (out / "memory.csv").read_text().splitlines() if not line.startswith("#")]
+    end = first["finish_ps"]
+    assert rows == ["rank,time_ps,bytes", "0,0,1400", "0,100000000,2400", "0,150000000,1000", f"0,{end},0"]
+    with gzip.open(out / "timeline.json.gz", "rt") as file:
+        events = json.load(file)["traceEvents"]
+    names = {event["args"]["name"]: event["pid"] for event in events if event["name"] == "process_name"}
+    curve = [list(event["args"].values()) for event in events if event["ph"] == "C" and event["pid"] == names["memory"]]
+    assert curve == [[1400], [2400], [1000], [0]]
+    assert "peak memory" in orrery("replay", trace, "--cluster", pair).stdout
+
+
 def test_a_made_workload_needs_no_files(orrery):
     made = "make:model=llama-3-8b,layers=2,tp=4,dp=2,seq=128"
     result = replayed(orrery, made, "--cluster", "hgx-h100")

@@ -29,11 +29,13 @@ def field(number: int, payload: "bytes | int") -> bytes:
     return varint(number << 3 | 2) + varint(len(payload)) + payload
 
 
-def attribute(name: str, value: "int | bool | str") -> bytes:
+def attribute(name: str, value: "int | bool | str | list[str]") -> bytes:
     if isinstance(value, bool):
         body = field(27, int(value))
     elif isinstance(value, str):
         body = field(29, value.encode())
+    elif isinstance(value, list):
+        body = field(30, b"".join(field(1, text.encode()) for text in value))
     else:
         body = field(9, value)
     return field(10, field(1, name.encode()) + body)

@@ -48,6 +48,7 @@ class Replay : Pinned {
                    .window = static_cast<std::size_t>(options.window),
                    .folds = options.folds,
                    .recorder = records_.recorder(),
+                   .memory = &memory_,
                    .wants_stop = &wants_stop_}} {}
 
   ReplayResult run() {
@@ -84,6 +85,7 @@ class Replay : Pinned {
       one.times = executor_.times(rank);
       one.node = plan_.cluster.graph.name(plan_.cluster.ranks[rank]);
       one.device = plan_.cluster.devices[plan_.cluster.device_of_rank[rank]].name;
+      one.memory = memory_.steps(rank);
       result.total_ps = std::max(result.total_ps, count_ps(one.times.finish));
     }
   }
@@ -146,11 +148,17 @@ class Replay : Pinned {
     return options_.wants_stop && options_.wants_stop();
   };
   topology::Router router_{plan_.cluster.graph};
+  workload::MemoryUse memory_{plan_.workload.ranks};
   Simulation simulation_;
   workload::Executor executor_;
 };
 
 }  // namespace
+
+workload::MemoryStep peak_memory(const ReplayRank& rank) {
+  if (rank.memory.empty()) return {};
+  return *std::ranges::max_element(rank.memory, {}, &workload::MemoryStep::bytes);
+}
 
 ReplayResult replay(const ReplayOptions& options) {
   const auto began = SteadyClock::now();

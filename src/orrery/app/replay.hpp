@@ -11,6 +11,7 @@
 #include "orrery/app/astra_replay.hpp"
 #include "orrery/timeline/manifest.hpp"
 #include "orrery/workload/collective_board.hpp"
+#include "orrery/workload/memory_use.hpp"
 #include "orrery/workload/rank_times.hpp"
 
 namespace orrery::app {
@@ -54,7 +55,11 @@ struct ReplayRank {
   workload::RankTimes times;
   std::string node;
   std::string device;
+  std::vector<workload::MemoryStep> memory;  ///< Of its tensors; empty where the trace does not name them.
 };
+
+/// The highest step, the first of several.
+[[nodiscard]] workload::MemoryStep peak_memory(const ReplayRank& rank);
 
 struct ReplayLink {
   std::string name;

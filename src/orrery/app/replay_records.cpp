@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -57,7 +58,7 @@ std::string cell(const std::string& text) {
 
 Json rank_json(const ReplayRank& rank, std::size_t number) {
   const workload::RankTimes& times = rank.times;
-  return {{"rank", number},
+  Json json{{"rank", number},
           {"node", rank.node},
           {"device", rank.device},
           {"finish_ps", count_ps(times.finish)},
@@ -69,6 +70,11 @@ Json rank_json(const ReplayRank& rank, std::size_t number) {
           {"memory_ps", count_ps(times.memory)},
           {"bytes", times.bytes},
           {"operations", times.operations}};
+  if (rank.memory.empty()) return json;
+  const workload::MemoryStep peak = peak_memory(rank);
+  json["peak_memory_bytes"] = peak.bytes.count();
+  json["peak_memory_at_ps"] = count_ps(peak.at);
+  return json;
 }
 
 Json collective_json(const workload::CollectiveTotal& total) {
@@ -120,6 +126,21 @@ void write_ranks_csv(const ReplayResult& result, const std::string& path) {
   table.commit();
 }
 
+bool has_memory(const ReplayResult& result) {
+  return std::ranges::any_of(result.ranks, [](const ReplayRank& rank) { return !rank.memory.empty(); });
+}
+
+void write_memory_csv(const ReplayResult& result, const std::string& path) {
+  timeline::CsvTable table{path, result.manifest, {"rank", "time_ps", "bytes"}};
+  for (std::size_t i = 0; i < result.ranks.size(); ++i) {
+    for (const workload::MemoryStep& step : result.ranks[i].memory) {
+      table.row({fmt::format("{}", i), fmt::format("{}", count_ps(step.at)),
+                 fmt::format("{}", step.bytes.count())});
+    }
+  }
+  table.commit();
+}
+
 }  // namespace
 
 ReplayRecords::ReplayRecords(const ReplayOptions& options) : options_{options} {
@@ -137,7 +158,18 @@ void ReplayRecords::on_op(const workload::OpRecord& record) {
                   what == nullptr ? 0 : what->size.count(), count_ps(record.begin), count_ps(record.end));
 }
 
+void ReplayRecords::draw_memory(const ReplayResult& result) const {
+  for (std::size_t i = 0; i < result.ranks.size(); ++i) {
+    if (result.ranks[i].memory.empty()) continue;
+    const engine::TrackId track = recorder_->track("memory", fmt::format("rank {}", i));
+    for (const workload::MemoryStep& step : result.ranks[i].memory) {
+      recorder_->counter(track, "bytes", step.at, static_cast<double>(step.bytes.count()));
+    }
+  }
+}
+
 void ReplayRecords::write(ReplayResult& result) const {
+  if (recorder_) draw_memory(result);
   if (!options_.trace_file.empty()) {
     timeline::write_timeline(*recorder_, result.manifest, options_.trace_file);
     result.files.push_back(options_.trace_file);
@@ -161,6 +193,7 @@ void ReplayRecords::write_folder(const ReplayResult& result) const {
   try {
     write_text(temporary + "/result.json", to_json(result));
     write_ranks_csv(result, temporary + "/ranks.csv");
+    if (has_memory(result)) write_memory_csv(result, temporary + "/memory.csv");
     write_text(temporary + "/operations.csv", timeline::to_comment_lines(result.manifest) +
                                                   "rank,node,kind,name,group,bytes,begin_ps,end_ps\n" +
                                                   operations_);

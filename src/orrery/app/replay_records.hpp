@@ -22,6 +22,7 @@ class ReplayRecords final : public Pinned, workload::OpRecorder {
 
  private:
   void on_op(const workload::OpRecord& record) override;
+  void draw_memory(const ReplayResult& result) const;
   void write_folder(const ReplayResult& result) const;
 
   const ReplayOptions& options_;

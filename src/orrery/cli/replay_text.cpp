@@ -24,6 +24,8 @@ std::string more(std::size_t shown, std::size_t all, const char* what) {
 std::string ranks_table(const app::ReplayResult& result) {
   std::vector<std::vector<std::string>> rows;
   const std::size_t shown = std::min(result.ranks.size(), kRanksShown);
+  const bool has_memory =
+      std::ranges::any_of(result.ranks, [](const app::ReplayRank& rank) { return !rank.memory.empty(); });
   const auto part = [&](Duration time) {
     return fmt::format("{} ({})", duration_text(time), share_text(time, result.total_ps));
   };
@@ -33,11 +35,12 @@ std::string ranks_table(const app::ReplayResult& result) {
     rows.push_back({fmt::format("{}", i), rank.node, duration_text(times.finish.time_since_epoch()),
                     part(times.compute), part(times.exposed_communication), part(times.waiting),
                     part(times.overlap), bytes_text(times.bytes)});
+    if (has_memory) rows.back().push_back(bytes_text(app::peak_memory(rank).bytes.count()));
   }
-  return format_table(
-             {"rank", "<on", "finish", "compute", "exposed comm.", "of it waiting", "overlap", "bytes"},
-             rows) +
-         more(shown, result.ranks.size(), "ranks");
+  std::vector<std::string> heads{"rank",          "<on",     "finish", "compute", "exposed comm.",
+                                 "of it waiting", "overlap", "bytes"};
+  if (has_memory) heads.emplace_back("peak memory");
+  return format_table(heads, rows) + more(shown, result.ranks.size(), "ranks");
 }
 
 /// Collectives that differ in the group alone: a thousand ranks have hundreds of groups that do the same.

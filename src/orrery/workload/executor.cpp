@@ -112,6 +112,7 @@ void Executor::bind(Rank rank, const Op& op, LoadedOp& loaded) {
     loaded.name = found->second;
   }
   loaded.is_detached = op.is_detached;
+  if (setup_.memory != nullptr) setup_.memory->expect(rank, op);
   switch (op.kind) {
     case OpKind::kNone:
       loaded.resource = Resource::kNothing;
@@ -283,6 +284,7 @@ void Executor::finish(Rank rank, Slot slot) {
   RankState& state = *ranks_[rank];
   const LoadedOp& op = state.program.op(slot);
   if (keeps_names_) record(rank, op);
+  if (setup_.memory != nullptr) setup_.memory->finish(rank, op.id, op.begin, setup_.engine.now());
   ++state.free[static_cast<std::size_t>(op.resource)];
   ++state.clock.times().operations;
   ++finished_;

@@ -14,6 +14,7 @@
 #include "orrery/base/pool.hpp"
 #include "orrery/workload/collective_board.hpp"
 #include "orrery/workload/compute_time.hpp"
+#include "orrery/workload/memory_use.hpp"
 #include "orrery/workload/message_board.hpp"
 #include "orrery/workload/rank_program.hpp"
 #include "orrery/workload/rank_times.hpp"
@@ -76,6 +77,7 @@ class Executor final : public Pinned, engine::Handler, engine::Watch, OpBinder, 
         0;  ///< Operations held per rank; 0 = four million over all ranks, 4,096 to 262,144 each.
     bool folds = true;
     OpRecorder* recorder = nullptr;
+    MemoryUse* memory = nullptr;
     const std::function<bool()>* wants_stop = nullptr;  ///< Asked while reading; true ends with Interrupted.
   };
   /// InputError when the workload does not fit the cluster.

@@ -33,6 +33,7 @@ void Op::clear() {
   empty.group = std::move(group);
   empty.dims = std::move(dims);
   empty.sizes = std::move(sizes);
+  empty.tensors = std::move(tensors);
   *this = std::move(empty);
   name.clear();
   data_deps.clear();
@@ -40,6 +41,7 @@ void Op::clear() {
   group.clear();
   dims.clear();
   sizes.clear();
+  tensors.clear();
 }
 
 Workload stored_workload(std::string name, std::vector<std::vector<Op>> ops, Groups groups) {

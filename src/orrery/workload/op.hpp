@@ -36,6 +36,14 @@ struct Independent {
   bool operator==(const Independent&) const = default;
 };
 
+/// A tensor that an operation reads or writes.
+struct TensorUse {
+  std::string tensor;
+  Bytes size;
+  bool is_written = false;
+  bool operator==(const TensorUse&) const = default;
+};
+
 /// One operation of one rank. Which fields mean something depends on `kind`.
 struct Op {
   std::uint64_t id = 0;  ///< Unique within the rank.
@@ -65,6 +73,7 @@ struct Op {
   Bytes element{1};            ///< Of a collective: its buffer is cut between elements of this size.
   bool is_floating = true;     ///< Of a collective: what its elements are.
   bool is_detached = false;    ///< The rank's end does not wait for it.
+  std::vector<TensorUse> tensors{};          ///< Where the trace says; those read come first.
   std::optional<Independent> independent{};  ///< Of computing, where whoever wrote the trace looked for it.
 
   /// Fit for the next use, with the memory kept.
