@@ -2,6 +2,7 @@
 """What `orrery run` says to mistakes of the program (exit code 3): who, what, which one, how many bytes, which line;
 no frames of ours, no hang."""
 
+import json
 import os
 import signal
 import subprocess
@@ -22,6 +23,9 @@ QUICK = {
     "other size",
     "message size",
     "rank ended early",
+    "os._exit with status 0",
+    "os._exit after the last collective",
+    "child of a rank joins",
     "polls",
     "polls for ever",
     "never joins, without -n",
@@ -52,6 +56,11 @@ row("module is missing", None, 3, r"rank \d ended with exit status 1", words=["-
 row("unknown backend", BEGIN.replace('"gloo"', '"glooo"'), 3, r"rank \d ended with exit status 1")
 failure("exit status", "sys.exit(5 if rank == 1 else 0)", "rank 1 ended with exit status 5 at ")
 failure("os._exit", "os._exit(5) if rank == 1 else dist.barrier()", r"rank 1 died at \S+: exited with status 5")
+failure(
+    "os._exit after the last collective",
+    "dist.barrier()\nos._exit(3 if rank == 1 else 0)",
+    r"rank 1 died at \S+: exited with status 3",
+)
 failure(
     "crossed receives",
     "x = torch.zeros(256)\nif rank < 2: dist.recv(x, 1 - rank, tag=7)\n",
@@ -139,6 +148,26 @@ if rank == 0:
 )
 #: These end well.
 failure(
+    "os._exit with status 0",
+    "dist.barrier()\ntime.sleep(rank)\nos._exit(0)",
+    code=0,
+    words=["-n", "4", "--out", "out"],
+)
+failure(
+    "child of a rank joins",
+    """
+if rank == 0:
+    child = os.fork()
+    if child == 0:
+        try: dist.TCPStore("127.0.0.1", 29999, is_master=True)
+        except RuntimeError as problem: print(problem, flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+dist.barrier()
+""",
+    code=0,
+)
+failure(
     "polls",
     """
 if rank == 0: time.sleep(10)
@@ -159,6 +188,13 @@ def test_mistakes_of_the_program(case: Case, ahead: Callable[[Case], Outcome]) -
     if case.name == "script raises":
         assert "ValueError: wrong shape" in outcome.stderr, str(outcome)
         assert outcome.stderr.count("Traceback") == 1, str(outcome)
+    if case.name == "os._exit with status 0":
+        ranks = json.loads((outcome.folder / "out" / "result.json").read_text())["ranks"]
+        assert [one["exit_status"] for one in ranks] == [0, 0, 0, 0], str(outcome)
+        later = [one["finish_ps"] - ranks[0]["finish_ps"] for one in ranks]
+        assert [round(one / 1e12) for one in later] == [0, 1, 2, 3], str(outcome)
+    if case.name == "child of a rank joins":
+        assert "rank 0 of 4 cannot join the simulation: all ranks of the run had already joined" in outcome.stdout
     if case.name == "polls for ever":  # Until the group's timeout.
         assert "Timed out" in outcome.stderr, str(outcome)
     if case.name == "unknown backend":

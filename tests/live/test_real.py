@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from orrery.live import recording
 
 TRAIN = """
 import torch, torch.distributed as dist
@@ -39,6 +40,34 @@ import torch.distributed as dist
 dist.init_process_group()
 assert dist.get_rank() == 0, 'on purpose'
 dist.barrier()
+"""
+NAP_BESIDE = """
+import threading, time, torch.distributed as dist
+dist.init_process_group()
+
+def nap():
+    while True: time.sleep(0.01)
+
+threading.Thread(target=nap, daemon=True).start()
+dist.barrier()
+until = time.monotonic() + 0.5
+while time.monotonic() < until: pass
+time.sleep(0.1)
+dist.barrier()
+dist.destroy_process_group()
+"""
+#: Rank 1 never comes to the monitored barrier, and late to the collective after it.
+MISSED = """
+import time, torch, torch.distributed as dist
+from datetime import timedelta
+dist.init_process_group("gloo")
+other = dist.new_group()
+if dist.get_rank() == 0:
+    try: dist.monitored_barrier(timeout=timedelta(seconds=1))
+    except RuntimeError: pass
+else:
+    time.sleep(3)
+dist.all_reduce(torch.ones(256), group=other)
 """
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
 
@@ -93,6 +122,31 @@ def test_a_rank_that_raises_ends_the_run(command: Path, tmp_path: Path):
     assert "on purpose" in done.stderr
     assert "rank" in done.stderr.splitlines()[-1]
     assert not (tmp_path / "out").exists()
+
+
+def test_only_sleeps_of_the_programs_thread_count(command: Path, tmp_path: Path):
+    done = orrery(command, tmp_path, "run", "--real", "-n", 2, "--json", script(tmp_path, NAP_BESIDE))
+    for rank in json.loads(done.stdout)["ranks"]:
+        assert 0.1e12 <= rank["sleeping_ps"] < 0.4e12, rank
+        assert rank["compute_ps"] >= 0.4e12, rank
+
+
+def test_a_monitored_barrier_that_fails_is_over(command: Path, tmp_path: Path):
+    orrery(command, tmp_path, "run", "--real", "-n", 2, "--out", "out", script(tmp_path, MISSED))
+    rank = json.loads((tmp_path / "out" / "result.json").read_text())["ranks"][0]
+    assert rank["waiting_ps"] + rank["communication_ps"] >= 2.5e12, "both waits are noted"
+    lines = [line for line in (tmp_path / "out" / "events.csv").read_text().splitlines() if not line.startswith("#")]
+    rows = [dict(zip(lines[0].split(","), line.split(","), strict=True)) for line in lines[1:]]
+    (barrier,) = [row for row in rows if row["operation"] == "monitored_barrier"]
+    assert 0.9e12 < int(barrier["done_ps"]) - int(barrier["posted_ps"]) < 2e12
+
+
+def test_without_a_boot_id_the_host_names_the_clock(monkeypatch: pytest.MonkeyPatch):
+    def refuse(*_: object) -> str:
+        raise PermissionError
+
+    monkeypatch.setattr(recording.Path, "read_text", refuse)
+    assert recording.clock_name("here") == "here"
 
 
 def test_options_of_the_other_kind_of_run_are_refused(command: Path, tmp_path: Path):
@@ -168,6 +222,13 @@ def test_a_link_holds_its_rate(command: Path, tmp_path: Path):
     words = ["run", "--real", "-n", 2, "--link", "100Mbps", "--warmup", "barrier:1", "--json", script(tmp_path, text)]
     seconds = json.loads(orrery(command, tmp_path, *words).stdout)["total_ps"] / 1e12
     assert 0.16 < seconds, "2 MiB at 100 Mbit/s take 168 ms at least"
+
+
+@needs_root
+def test_ranks_on_a_bridge_can_be_launched_again(command: Path, tmp_path: Path):
+    text = "import torch.distributed as dist\ndist.init_process_group()\ndist.barrier()\n"
+    words = ["run", "--real", "-n", 3, "--link", "1Gbps", "--repeat", 4, "--json", script(tmp_path, text)]
+    assert len(json.loads(orrery(command, tmp_path, *words).stdout)["repeats"]) == 4
 
 
 def test_without_root_a_link_says_what_is_missing(command: Path, tmp_path: Path):

@@ -158,9 +158,11 @@ def wire(processes: list, link: dict) -> None:
 
 
 def unwire(count: int) -> None:
-    """Ports of a bridge go with the ranks' namespaces; the bridge itself is ours."""
-    if count != 2:
-        subprocess.run(["ip", "link", "delete", "bridge0"], capture_output=True, check=False)
+    """Ports of a bridge go with the ranks' namespaces, but at some later moment; the next launch wants their names."""
+    if count == 2:
+        return
+    for name in ("bridge0", *(f"port{rank}" for rank in range(count))):
+        subprocess.run(["ip", "link", "delete", name], capture_output=True, check=False)
 
 
 def address_of(rank: int) -> str:

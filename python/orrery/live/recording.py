@@ -187,17 +187,24 @@ def watch_barriers(count: int) -> None:
     core.barrier = dist.barrier = barrier
 
 
+def clock_name(host: str) -> str:
+    """The same for all that read the same clock: those of one host since it was started."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip() or host
+    except OSError:
+        return host
+
+
 def write(folder: str, status: int) -> None:
     """One file, under its name only when it is whole."""
     end = recorder().now()
     rank = int(os.environ.get("RANK", "0"))
-    with contextlib.suppress(OSError):
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    host = socket.gethostname().replace(" ", "-") or "unknown"
     values = {
         "rank": rank,
         "world": int(os.environ.get("WORLD_SIZE", "1")),
-        "host": socket.gethostname().replace(" ", "-") or "unknown",
-        "clock": boot,
+        "host": host,
+        "clock": clock_name(host),
         "start": _start,
         "begin": _begin,
         "finish": _finish or end,

@@ -214,7 +214,9 @@ LiveResult merge_records(const std::string& folder, const std::string& output,
   for (const fs::directory_entry& entry : fs::directory_iterator{folder, problem}) {
     if (entry.is_directory()) folders.push_back(entry.path());
   }
-  if (problem) throw InputError{fmt::format("{}: {}", folder, problem.message())};
+  if (problem) {
+    throw InputError{fmt::format("{}: {}; expected a folder of recordings", folder, problem.message())};
+  }
   std::ranges::sort(folders);
   if (folders.empty()) folders.push_back(folder);
   RealOptions options;

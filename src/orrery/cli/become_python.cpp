@@ -26,7 +26,7 @@ void become_python(const Session& session, const std::string& python, const std:
   pointers.push_back(nullptr);
   ::setenv("ORRERY_PYTHON", options.launch.python.c_str(), 1);
   ::execvp(pointers.front(), pointers.data());
-  throw InputError{fmt::format("{}: {}", line.front(), std::strerror(errno))};
+  throw InputError{fmt::format("{}: {}; expected a Python interpreter", line.front(), std::strerror(errno))};
 }
 
 void refuse_option(const std::string& option, const std::string& value, const std::string& expected,

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "orrery/live/children.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,10 +17,12 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <utility>
 
 #include "orrery/base/error.hpp"
+#include "orrery/base/text.hpp"
 
 namespace orrery::live {
 namespace {
@@ -30,8 +34,58 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
   return all;
 }
 
-/// Outlives us by a moment: when the pipe closes because we are gone, however that happened, it ends our group.
-[[noreturn]] void guard(int pipe) {
+/// The entries of a folder of /proc that are numbers.
+std::vector<pid_t> numbers_in(const char* folder) {
+  std::vector<pid_t> numbers;
+  DIR* const entries = ::opendir(folder);
+  if (entries == nullptr) return numbers;
+  while (const dirent* entry = ::readdir(entries)) {
+    if (const auto number = parse_integer(entry->d_name)) numbers.push_back(static_cast<pid_t>(*number));
+  }
+  ::closedir(entries);
+  return numbers;
+}
+
+/// A line for the environment that no other run has.
+std::string make_mark() {
+  std::uint64_t word = 0;
+  [[maybe_unused]] const ssize_t got = ::getrandom(&word, sizeof word, 0);
+  return fmt::format("ORRERY_RUN={}-{:016x}", ::getpid(), word);
+}
+
+bool has_mark(pid_t process, const std::string& mark) {
+  std::ifstream file{fmt::format("/proc/{}/environ", process), std::ios::binary};
+  const std::string environment{std::istreambuf_iterator<char>{file}, {}};
+  return environment.find(mark) != std::string::npos;
+}
+
+/// Ends whoever has the mark, until nobody has it; gives up after seconds on one that the kernel does not let end.
+void end_marked(const std::string& mark) {
+  constexpr int kRounds = 500;
+  constexpr useconds_t kPause = 10'000;
+  for (int round = 0; round < kRounds; ++round) {
+    bool is_any_left = false;
+    for (const pid_t process : numbers_in("/proc")) {
+      if (!has_mark(process, mark)) continue;
+      ::kill(process, SIGKILL);
+      is_any_left = true;
+    }
+    if (!is_any_left) return;
+    ::usleep(kPause);
+  }
+}
+
+/// Children that live in groups of their own: descendants that had left ours when their parents ended.
+void kill_adopted() {
+  for (const pid_t thread : numbers_in("/proc/self/task")) {
+    std::ifstream children{fmt::format("/proc/self/task/{}/children", thread)};
+    for (pid_t child = 0; children >> child;) ::kill(child, SIGKILL);
+  }
+}
+
+/// Outlives us by a moment: when the pipe closes because we are gone, however that happened, it ends our group, and by
+/// the mark those that have left it, which are nobody's children any more.
+[[noreturn]] void guard(int pipe, const std::string& mark) {
   ::setsid();
   // Nothing may keep somebody's pipe open for longer than we live, and no signal to us is meant for it.
   ::dup2(pipe, 3);
@@ -44,6 +98,7 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
       group = next;
     } else if (got >= 0 || errno != EINTR) {
       if (group > 0) ::kill(-group, SIGKILL);
+      end_marked(mark);
       ::_exit(0);
     }
   }
@@ -105,7 +160,7 @@ std::string to_text(const ChildEvent& event) {
   return fmt::format("exited with status {}", event.status);
 }
 
-Children::Children(std::function<void(const ChildEvent&)> told) : told_{std::move(told)} {
+Children::Children(std::function<void(const ChildEvent&)> told) : told_{std::move(told)}, mark_{make_mark()} {
   ::prctl(PR_SET_CHILD_SUBREAPER, 0);  // Of an earlier run of this process.
   start_guardian();  // First: it must not become a child of ours, for whose end we would wait.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -119,7 +174,9 @@ Children::~Children() {
 pid_t Children::start(const std::vector<std::string>& words, const std::vector<std::string>& environment,
                       const std::vector<int>& kept, int output) {
   const std::vector<char*> arguments = pointers(words);
-  const std::vector<char*> variables = pointers(environment);
+  std::vector<std::string> marked = environment;
+  marked.push_back(mark_);
+  const std::vector<char*> variables = pointers(marked);
   int problem[2];
   if (::pipe2(problem, O_CLOEXEC) != 0) throw InputError{fmt::format("pipe: {}", std::strerror(errno))};
   const pid_t child = ::fork();
@@ -165,7 +222,7 @@ void Children::start_guardian() {
   const pid_t first = ::fork();
   if (first == 0) {
     ::close(ends[1]);
-    if (::fork() == 0) guard(ends[0]);
+    if (::fork() == 0) guard(ends[0], mark_);
     ::_exit(0);
   }
   ::close(ends[0]);
@@ -268,6 +325,7 @@ bool Children::finish(std::chrono::milliseconds grace) {
   // Again and again: somebody may be forking at this moment.
   while (!is_empty()) {
     kill_all();
+    kill_adopted();
     ::usleep(1000);
   }
   if (thread_.joinable()) thread_.join();

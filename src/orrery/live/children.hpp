@@ -35,8 +35,8 @@ class Children : Pinned {
   /// Ends everybody: at once those that `grace` has not seen leaving by themselves.
   ~Children();
 
-  /// Starts a program in a new process group, which its descendants share. Descriptors of `kept` stay open in it;
-  /// standard input is empty, standard output is `output`. InputError when it cannot be started.
+  /// Starts a program in a new process group, which its descendants share unless they leave it. Descriptors of `kept`
+  /// stay open in it; standard input is empty, standard output is `output`. InputError when it cannot be started.
   pid_t start(const std::vector<std::string>& words, const std::vector<std::string>& environment,
               const std::vector<int>& kept, int output);
   /// From now on `told` hears of this process, too, although it may be the child of another one. After start().
@@ -58,6 +58,7 @@ class Children : Pinned {
   void tell(const ChildEvent& event);
 
   std::function<void(const ChildEvent&)> told_;
+  std::string mark_;  // In the environment of all descendants, whatever group they are in.
   pid_t group_ = 0;
   int guardian_pipe_ = -1;
   std::mutex mutex_;

@@ -115,6 +115,8 @@ std::vector<Gathering::Member> Gathering::wait(const Options& options) {
       options.say(missing_text());
     }
   }
+  // Nobody looks at the door any more: whoever comes now must not wait before it.
+  ::close(std::exchange(listener_, -1));
   std::ranges::sort(members_, {}, &Member::rank);
   return std::exchange(members_, {});
 }

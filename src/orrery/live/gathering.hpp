@@ -42,8 +42,8 @@ class Gathering : Pinned {
     std::function<bool()> wants_stop;
     std::function<void(const std::string&)> say;  ///< What is going on, when it takes long.
   };
-  /// Sleeps until all ranks have joined; empty when the program ended without ever joining (then `root_status`).
-  /// InputError or SimulationError when the world cannot become complete.
+  /// Sleeps until all ranks have joined: from then on nobody can connect. Empty when the program ended without ever
+  /// joining (then `root_status`). InputError or SimulationError when the world cannot become complete.
   std::vector<Member> wait(const Options& options);
   /// Lets a member go on.
   static void reply(Member& member, const JoinReply& reply);

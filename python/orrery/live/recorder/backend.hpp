@@ -128,15 +128,11 @@ class Backend final : public c10d::Backend {
   }
   void monitoredBarrier(const c10d::BarrierOptions& options, bool wait_all_ranks) override {
     const std::size_t index = begin("monitored_barrier", 0, -1);
-    const std::int64_t started = now_ns();
-    const Boost boost;
-    ++wait_depth;
-    inner_->monitoredBarrier(options, wait_all_ranks);
-    --wait_depth;
-    const std::int64_t end = now_ns();
-    Log::instance().returned(index, started);
-    Log::instance().done(index, end);
-    Log::instance().blocked(started, end, static_cast<std::int64_t>(index));
+    Log::instance().returned(index, now_ns());
+    note_wait(index, true, [&] {
+      inner_->monitoredBarrier(options, wait_all_ranks);
+      return true;
+    });
   }
 
  private:

@@ -9,11 +9,16 @@ namespace {
 
 namespace py = pybind11;
 
-/// Called by the preloaded library around every wait on a condition; only the rank's own thread counts.
+/// The one that runs the program. What others wait or sleep takes nothing of the rank's time.
 thread_local bool is_rank_thread = false;
 
+/// Called by the preloaded library around every wait on a condition.
 void note_blocked(std::int64_t begin, std::int64_t end) {
   if (is_rank_thread && wait_depth == 0) Log::instance().blocked(begin, end, -1);
+}
+
+void note_slept(std::int64_t begin, std::int64_t end) {
+  if (is_rank_thread) Log::instance().slept(begin, end);
 }
 
 /// True when the library that sees waits in futures is there. Those of DDP can be seen nowhere else.
@@ -40,7 +45,7 @@ void define(py::module_& module) {
              });
   module.def("listen", &listen);
   module.def("now", &now_ns);
-  module.def("slept", [](std::int64_t begin, std::int64_t end) { Log::instance().slept(begin, end); });
+  module.def("slept", &note_slept);
   module.def("set_foreign", &shim::Where::set_foreign);
   module.def("write", [](const std::string& path, const std::string& head) {
     return Log::instance().write(path, head);

@@ -15,6 +15,31 @@ using shim::WorkPointer;
 /// How deep this thread is in waits that are noted: what waits inside of one is part of it.
 inline thread_local int wait_depth = 0;
 
+/// Waits for an operation, and notes when it was over and how long this thread was blocked, however the wait ends.
+template <class Wait>
+bool note_wait(std::size_t index, bool needs_boost, Wait wait) {
+  const std::int64_t begin = now_ns();
+  ++wait_depth;
+  bool has_failed = true;
+  const auto finish = [&] {
+    --wait_depth;
+    const std::int64_t end = now_ns();
+    Log& log = Log::instance();
+    log.done(index, end, has_failed);
+    if (wait_depth == 0) log.blocked(begin, end, static_cast<std::int64_t>(index));
+  };
+  try {
+    const Boost boost{needs_boost};
+    const bool is_good = wait();
+    has_failed = false;
+    finish();
+    return is_good;
+  } catch (...) {
+    finish();
+    throw;
+  }
+}
+
 class Work final : public c10d::Work {
  public:
   Work(int rank, WorkPointer inner, std::size_t index)
@@ -64,26 +89,7 @@ class Work final : public c10d::Work {
 
   template <class Wait>
   bool blocked(Wait wait) {
-    const std::int64_t begin = now_ns();
-    ++wait_depth;
-    bool has_failed = true;
-    const auto finish = [&] {
-      --wait_depth;
-      const std::int64_t end = now_ns();
-      Log& log = Log::instance();
-      log.done(index_, end, has_failed);
-      if (wait_depth == 0) log.blocked(begin, end, static_cast<std::int64_t>(index_));
-    };
-    try {
-      const Boost boost{c10d::isP2POp(inner_->retrieveOpType())};
-      const bool is_good = wait();
-      has_failed = false;
-      finish();
-      return is_good;
-    } catch (...) {
-      finish();
-      throw;
-    }
+    return note_wait(index_, c10d::isP2POp(inner_->retrieveOpType()), std::move(wait));
   }
 
   const WorkPointer inner_;

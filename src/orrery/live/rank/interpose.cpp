@@ -75,6 +75,8 @@ bool interpose_is_rank_thread() {
   return interpose_state.rank_thread.load(std::memory_order_relaxed) == &interpose_thread;
 }
 
+bool interpose_is_inside() { return interpose_thread.depth > 0; }
+
 void interpose_take() {
   interpose_state.rank_tid.store(static_cast<pid_t>(::syscall(SYS_gettid)), std::memory_order_relaxed);
   interpose_state.rank_thread.store(&interpose_thread, std::memory_order_relaxed);

@@ -43,6 +43,9 @@ void interpose_claim();
 /// Whether the calling thread is the rank's.
 [[nodiscard]] bool interpose_is_rank_thread();
 
+/// Whether the calling thread is inside our own library.
+[[nodiscard]] bool interpose_is_inside();
+
 /// While one lives, this thread is inside our own library: clock reads have no effect (a signal handler may read
 /// one at any moment) and waits are real. They nest.
 class InsideLibrary {

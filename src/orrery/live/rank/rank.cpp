@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -22,6 +23,8 @@ namespace orrery::live {
 namespace {
 
 std::atomic<Session*> the_session{nullptr};
+pid_t the_process = 0;  // That joined.
+std::atomic<bool> is_leaving{false};
 std::string the_reason;
 
 void forget_in_child() {
@@ -82,11 +85,28 @@ bool ask(int connection, const JoinRequest& request, JoinReply& reply) {
   return false;
 }
 
+/// The coordinator listens until its world is complete.
+const char* why_not_connected(const Coordinator& coordinator, int problem) {
+  const bool is_closed = problem == ECONNREFUSED && ::kill(coordinator.process, 0) == 0;
+  return is_closed ? "all ranks of the run had already joined, and this process is none of them"
+                   : "the coordinator does not answer";
+}
+
 }  // namespace
 
 Session* session() { return the_session.load(std::memory_order_relaxed); }
 
 void keep_reason(const char* text) { the_reason = text; }
+
+void leave_without_a_word() {
+  Session* const self = session();
+  // A child made by vfork() has our memory, and no handler has told it that it is no rank.
+  if (self == nullptr || the_process != ::getpid() || is_leaving || interpose_is_inside()) return;
+  // For good: no thread of this process gets to do anything after its end. When one is in the middle of something, it
+  // has the port, and the rank cannot end in order.
+  if (!self->mutex().try_lock()) return;
+  orrery_rank_leave(0);
+}
 
 }  // namespace orrery::live
 
@@ -108,7 +128,10 @@ int orrery_rank_join(int rank, int world) {
     const Coordinator coordinator = find_coordinator();
     if (coordinator.process == 0) return refuse(ENOTCONN, "not started by orrery run");
     const int connection = connect_to(coordinator);
-    if (connection < 0) return refuse(errno, "the coordinator does not answer");
+    if (connection < 0) {
+      const int problem = errno;
+      return refuse(problem, why_not_connected(coordinator, problem));
+    }
     JoinReply reply;
     const bool is_answered = ask(connection, {.rank = rank, .world = world, .process = ::getpid()}, reply);
     const int problem = errno;
@@ -120,6 +143,7 @@ int orrery_rank_join(int rank, int world) {
     auto joined = std::make_unique<Session>(reply, coordinator.process, rank, world);
     joined->start();
     joined->resume_computing();
+    the_process = ::getpid();
     the_session.store(joined.release());  // Until the process ends.
     interpose_arm({.monotonic_base_ns = kMonotonicBase,
                    .realtime_base_ns = reply.epoch_ns != 0 ? reply.epoch_ns : epoch_from_environment(),
@@ -132,6 +156,7 @@ int orrery_rank_join(int rank, int world) {
 
 int orrery_rank_leave(int status) {
   if (session() == nullptr) return 0;
+  is_leaving = true;
   return guarded([&] {
     Session& self = *session();
     const std::scoped_lock lock{self.mutex()};

@@ -114,5 +114,19 @@ TEST(RecordFile, AFileThatIsNotWholeIsRefused) {
   std::filesystem::remove(path);
 }
 
+TEST(RecordFile, AGroupWithoutRanksIsRefusedWithItsLine) {
+  const std::string path = (std::filesystem::temp_directory_path() / "orrery-record-group-test").string();
+  std::ofstream{path} << "orrery-record 1\nrank 0\nworld 1\ngroup g\nend\n";
+  try {
+    static_cast<void>(read_record_file(path));
+    ADD_FAILURE() << "it was read";
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.problem().source, path);
+    EXPECT_EQ(error.problem().position.line, 4);
+    EXPECT_EQ(error.problem().expected, "a group without ranks; expected at least one");
+  }
+  std::filesystem::remove(path);
+}
+
 }  // namespace
 }  // namespace orrery::live

@@ -126,6 +126,7 @@ class Reader {
     for (std::size_t i = 1; i < words.size(); ++i) {
       one.ranks.push_back(static_cast<std::uint32_t>(number(words[i])));
     }
+    if (one.ranks.empty()) fail("a group without ranks; expected at least one");
     result_.groups.push_back(std::move(one));
   }
 
@@ -149,7 +150,7 @@ std::vector<RealRank> read_record_folder(const std::string& folder) {
       ranks.push_back(read_record_file(entry.path()));
     }
   }
-  if (problem) throw InputError{fmt::format("{}: {}", folder, problem.message())};
+  if (problem) throw InputError{fmt::format("{}: {}; expected a folder of recordings", folder, problem.message())};
   if (ranks.empty()) throw InputError{fmt::format("{}: no rank.N.record of a real run in it", folder)};
   std::ranges::sort(ranks, {}, &RealRank::rank);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
