@@ -14,35 +14,44 @@ import json
 import sys
 import time
 import warnings
+from functools import partial
 
 import torch
 import torch.distributed as dist
 
 
 def make(operation: str, size: int):
-    """A function that does it once. Its tensors are new each time, as a program's are: their pages, too, cost."""
+    """A function that makes the tensors of one call, new ones each time as a program's are (their pages, too, cost),
+    and returns the call."""
     world, rank = dist.get_world_size(), dist.get_rank()
     count = max(1, size // 4)
     share = max(1, count // world)
+    whole = world * share
+
+    def ones() -> torch.Tensor:
+        return torch.ones(count)
 
     def parts() -> list:
         return [torch.empty(count) for _ in range(world)]
 
-    once = {
-        "all_reduce": lambda: dist.all_reduce(torch.ones(count)),
-        "all_gather": lambda: dist.all_gather(parts(), torch.ones(count)),
-        "reduce_scatter_tensor": lambda: dist.reduce_scatter_tensor(torch.empty(share), torch.ones(world * share)),
-        "all_to_all_single": lambda: dist.all_to_all_single(torch.empty(world * share), torch.ones(world * share)),
-        "broadcast": lambda: dist.broadcast(torch.ones(count), 0),
-        "reduce": lambda: dist.reduce(torch.ones(count), 0),
-        "gather": lambda: dist.gather(torch.ones(count), parts() if rank == 0 else None, 0),
-        "scatter": lambda: dist.scatter(torch.ones(count), parts() if rank == 0 else None, 0),
-        "barrier": dist.barrier,
+    def parts_of_root():
+        return parts() if rank == 0 else None
+
+    prepare = {
+        "all_reduce": lambda: partial(dist.all_reduce, ones()),
+        "all_gather": lambda: partial(dist.all_gather, parts(), ones()),
+        "reduce_scatter_tensor": lambda: partial(dist.reduce_scatter_tensor, torch.empty(share), torch.ones(whole)),
+        "all_to_all_single": lambda: partial(dist.all_to_all_single, torch.empty(whole), torch.ones(whole)),
+        "broadcast": lambda: partial(dist.broadcast, ones(), 0),
+        "reduce": lambda: partial(dist.reduce, ones(), 0),
+        "gather": lambda: partial(dist.gather, ones(), parts_of_root(), 0),
+        "scatter": lambda: partial(dist.scatter, ones(), parts_of_root(), 0),
+        "barrier": lambda: dist.barrier,
         "message": message(count, rank),
     }
-    if operation not in once:
+    if operation not in prepare:
         raise SystemExit(f"probe.py: unknown operation '{operation}'")
-    return once[operation]
+    return prepare[operation]
 
 
 def work(kernel: str):
@@ -64,35 +73,57 @@ def work(kernel: str):
 def message(count: int, rank: int):
     senders = itertools.cycle((0, 1))
 
-    def once() -> None:
+    def prepare():
         sender = next(senders)
         if rank == sender:
-            dist.send(torch.ones(count), 1 - sender)
-        elif rank == 1 - sender:
-            dist.recv(torch.empty(count), sender)
+            return partial(dist.send, torch.ones(count), 1 - sender)
+        if rank == 1 - sender:
+            return partial(dist.recv, torch.empty(count), sender)
+        return lambda: None
 
-    return once
+    return prepare
 
 
 def pause(units: int):
     """Computing as a program does between its operations, about a quarter of a millisecond each."""
     memory, square = torch.zeros(1 << 20), torch.ones(256, 256)
 
-    def once() -> None:
+    def compute() -> None:
         memory.add_(1)
         for _ in range(units):
             square @ square
-        meet()
 
-    return once if units else lambda: None
+    return compute
 
 
 def meet() -> None:
-    """The ranks go on together, without a word: at the next full millisecond of the host's clock. Gloo's exchanges take
-    up to twice as long when one comes later, which is simulated, and not to be measured here."""
-    target = (time.perf_counter_ns() // 250_000 + 5) // 4 * 1_000_000
+    """The ranks go on together, without a word: at the next even millisecond of the host's clock but the nearest. Those
+    that miss it by one are known by their times."""
+    target = (time.perf_counter_ns() // 500_000 + 5) // 4 * 2_000_000
     while time.perf_counter_ns() < target:
         pass
+
+
+def compute_alone(once, count: int) -> None:
+    for _ in range(2):
+        once()
+    dist.barrier()
+    for _ in range(count):
+        once()
+
+
+def call_often(prepare, compute, count: int) -> None:
+    for _ in range(2):
+        prepare()()
+    dist.barrier()
+    for _ in range(count):
+        if compute:
+            compute()
+        call = prepare()
+        if compute:
+            meet()
+        call()
+        call = None  # Its memory is for the next one, as in a program.
 
 
 def main() -> None:
@@ -101,14 +132,10 @@ def main() -> None:
     dist.barrier()
     for operation, size, count, units in json.loads(sys.argv[1]):
         kernel = operation.partition(":")[2]
-        once = work(kernel) if kernel else make(operation, size)
-        compute = pause(units)
-        for _ in range(2):
-            once()
-        dist.barrier()
-        for _ in range(count):
-            compute()
-            once()
+        if kernel:
+            compute_alone(work(kernel), count)
+        else:
+            call_often(make(operation, size), pause(units) if units else None, count)
         dist.barrier()
     dist.destroy_process_group()
 

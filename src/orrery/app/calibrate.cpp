@@ -99,6 +99,12 @@ void check(const CalibrateOptions& options) {
   if (options.ranks < 2) {
     throw InputError{fmt::format("{}ranks: '{}': expected 2 or more", options.option_prefix, options.ranks)};
   }
+  constexpr std::int64_t kSlowest = 10'000'000;
+  const auto link = parse_link(options.link);
+  if (link && options.what != "host" && link->rate.bits_per_second() < kSlowest) {
+    throw InputError{fmt::format("{}link: '{}': expected 10Mbps or more: a slower one would take hours to measure",
+                                 options.option_prefix, options.link)};
+  }
   for (const std::string& path : {options.output, options.picture}) check_output(path);
 }
 
@@ -124,7 +130,7 @@ Calibration calibrate(const CalibrateOptions& options) {
       point.measured_ps = median(times[i].medians);
       point.idle_ps = median(times[i].idles);
       if (probes[i].is_of_waking) {
-        result.waking.push_back({point.operation, point.idle_ps, point.measured_ps});
+        result.waking.push_back({point.operation, point.size, point.idle_ps, point.measured_ps});
         continue;
       }
       point.spread = (most - least) / 2 / point.measured_ps;

@@ -38,6 +38,7 @@ struct CalibrationPoint {
 /// How an operation takes longer after a pause.
 struct WakingPoint {
   std::string operation;
+  std::int64_t size = 0;
   double idle_ps = 0;
   double measured_ps = 0;
 };

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "orrery/app/calibrate_fit.hpp"
 #include "orrery/app/live_run.hpp"
 #include "orrery/app/real_run.hpp"
+#include "orrery/app/scratch_folder.hpp"
 #include "orrery/app/statistics.hpp"
-#include "orrery/base/output_file.hpp"
 
 namespace orrery::app {
 namespace {
@@ -61,12 +59,8 @@ double told_from_one(const std::vector<double>& factors) {
 }  // namespace
 
 double compute_scale(const CalibrateOptions& options, const ClusterValues& values, Calibration& result) {
-  namespace fs = std::filesystem;
-  const std::string path =
-      (fs::temp_directory_path() / fmt::format("orrery-scale-{}.yaml", ::getpid())).string();
-  OutputFile file{path};
-  file.write(cluster_text(values, "candidate", options.ranks));
-  file.commit();
+  const ScratchFolder scratch{"calibrate"};
+  const std::string path = write_candidate(values, options.ranks, scratch.path());
   std::vector<double> all;
   for (const char* rows : {"1", "96"}) {
     const std::vector<std::string> program{options.launch.package + "/live/reference.py", rows};
@@ -79,8 +73,6 @@ double compute_scale(const CalibrateOptions& options, const ClusterValues& value
     result.slowdown.emplace_back(fmt::format("blocks of {} rows", rows), factor);
     all.insert(all.end(), factors.begin(), factors.end());
   }
-  std::error_code ignored;
-  fs::remove(path, ignored);
   return told_from_one(all);
 }
 

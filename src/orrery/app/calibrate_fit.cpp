@@ -2,53 +2,31 @@
 #include "orrery/app/calibrate_fit.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 #include <map>
 #include <set>
 
 #include "orrery/app/collective.hpp"
+#include "orrery/app/scratch_folder.hpp"
 #include "orrery/app/statistics.hpp"
 #include "orrery/base/check.hpp"
 #include "orrery/base/error.hpp"
 #include "orrery/base/output_file.hpp"
-#include "orrery/base/pinned.hpp"
 
 namespace orrery::app {
 namespace {
 
 constexpr double kSecond = 1e12;  // In picoseconds.
 
-/// A cluster file for a moment.
-class TemporaryFile : Pinned {
- public:
-  explicit TemporaryFile(const std::string& text) {
-    path_ = (std::filesystem::temp_directory_path() / fmt::format("orrery-calibrate-{}.yaml", ::getpid()))
-                .string();
-    OutputFile file{path_};
-    file.write(text);
-    file.commit();
-  }
-  ~TemporaryFile() {
-    std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
-  }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 std::int64_t picoseconds(double seconds) {
   return std::max<std::int64_t>(0, std::llround(seconds * kSecond));
 }
 
-/// Slopes between long messages: short ones say more of threads and buckets than of the link.
-ClusterValues fit_link(const std::vector<CalibrationPoint>& points) {
+/// Slopes between long messages: short ones say more of threads and buckets than of the link. The least of them, as
+/// costs can make an operation longer than its simulation and never shorter: memory is quicker for what a cache holds.
+ClusterValues fit_link(const std::vector<CalibrationPoint>& points, const std::vector<WakingPoint>& waking) {
   constexpr std::int64_t kLong = 256 * 1024;
   std::vector<const CalibrationPoint*> messages;
   for (const CalibrationPoint& point : points) {
@@ -57,16 +35,21 @@ ClusterValues fit_link(const std::vector<CalibrationPoint>& points) {
   std::vector<double> slopes;  // Seconds per byte.
   for (const CalibrationPoint* a : messages) {
     for (const CalibrationPoint* b : messages) {
-      if (a->size < kLong || a->size >= b->size) continue;
+      if (a->size < kLong || 4 * a->size > b->size || a->measured_ps >= b->measured_ps) continue;
       slopes.push_back((b->measured_ps - a->measured_ps) / kSecond / static_cast<double>(b->size - a->size));
     }
   }
-  ORRERY_CHECK(!slopes.empty(), "no long messages among {} points", points.size());
-  constexpr double kLeastSlope = 1e-12;
-  const double slope = std::max(median(slopes), kLeastSlope);
+  if (slopes.empty()) {
+    throw InputError{"longer messages took no more time than shorter ones: this host is too busy to be measured"};
+  }
+  const double slope = std::ranges::min(slopes);
   double latency = messages.front()->measured_ps / kSecond;
   for (const CalibrationPoint* message : messages) {
     latency = std::min(latency, message->measured_ps / kSecond - slope * static_cast<double>(message->size));
+  }
+  for (const WakingPoint& message : waking) {
+    if (message.operation != "send_recv") continue;
+    latency = std::min(latency, message.measured_ps / kSecond - slope * static_cast<double>(message.size));
   }
   ClusterValues values;
   values.bandwidth = 1 / slope;
@@ -106,6 +89,14 @@ std::string cluster_text(const ClusterValues& values, const std::string& name, s
   return text + fmt::format("  bridge: {{kind: switch}}\nlinks:\n  process[*] - bridge: {}\n", link);
 }
 
+std::string write_candidate(const ClusterValues& values, std::int64_t ranks, const std::string& folder) {
+  std::string path = folder + "/candidate.yaml";
+  OutputFile file{path};
+  file.write(cluster_text(values, "candidate", ranks));
+  file.commit();
+  return path;
+}
+
 namespace {
 
 /// By how much a point's pause makes it longer.
@@ -115,31 +106,18 @@ double waking_ps(const ClusterValues& values, const CalibrationPoint& point) {
   return static_cast<double>(count_ps(topology::wake_at(*curve, Duration{std::llround(point.idle_ps)})));
 }
 
-topology::WakeCosts fit_waking(const std::vector<WakingPoint>& waking) {
-  topology::WakeCosts wakes;
-  std::map<std::string, double> least;
-  for (const WakingPoint& point : waking) {  // By ascending pauses.
-    const double base = least.try_emplace(point.operation, point.measured_ps).first->second;
-    topology::WakeCurve& curve = *topology::find_curve(wakes, point.operation);
-    const Duration more{std::llround(std::max(0.0, point.measured_ps - base))};
-    const Duration idle{std::llround(point.idle_ps)};
-    if (!curve.empty() && idle <= curve.back().idle) continue;
-    curve.push_back({idle, curve.empty() ? more : std::max(more, curve.back().time)});
-  }
-  return wakes;
-}
-
 /// Simulates all points with these values and fills in `simulated_ps`.
 void simulate_points(const ClusterValues& values, std::int64_t ranks, std::vector<CalibrationPoint>& points,
                      const std::function<bool()>& wants_stop) {
-  const TemporaryFile file{cluster_text(values, "candidate", ranks)};
+  const ScratchFolder scratch{"calibrate"};
+  const std::string cluster = write_candidate(values, ranks, scratch.path());
   std::map<std::string, std::set<std::int64_t>> sizes;
   for (const CalibrationPoint& point : points) sizes[point.operation].insert(point.size);
   std::map<std::pair<std::string, std::int64_t>, double> times;
   for (const auto& [operation, wanted] : sizes) {
     CollectiveOptions options;
     options.operation = operation;
-    options.cluster = file.path();
+    options.cluster = cluster;
     if (operation != "barrier") options.size.clear();
     for (const std::int64_t size : wanted) {
       if (operation != "barrier") options.size += fmt::format("{}{}B", options.size.empty() ? "" : ",", size);
@@ -160,12 +138,34 @@ void simulate_points(const ClusterValues& values, std::int64_t ranks, std::vecto
   }
 }
 
+/// By how much an operation takes longer than without a pause. Where the link passes short messages quicker than its
+/// rate, as a token bucket does, the simulation without a pause is too long already: only what is beyond it counts.
+topology::WakeCosts fit_waking(const ClusterValues& values, std::int64_t ranks,
+                               const std::vector<WakingPoint>& waking, const std::function<bool()>& wants_stop) {
+  std::vector<CalibrationPoint> plain;
+  for (const WakingPoint& point : waking) plain.push_back({.operation = point.operation, .size = point.size});
+  simulate_points(values, ranks, plain, wants_stop);
+  topology::WakeCosts wakes;
+  std::map<std::string, double> least;
+  for (std::size_t i = 0; i < waking.size(); ++i) {  // By ascending pauses.
+    const WakingPoint& point = waking[i];
+    const double shortest = std::max(point.measured_ps, plain[i].simulated_ps);
+    const double base = least.try_emplace(point.operation, shortest).first->second;
+    topology::WakeCurve& curve = *topology::find_curve(wakes, point.operation);
+    const Duration more{std::llround(std::max(0.0, point.measured_ps - base))};
+    const Duration idle{std::llround(point.idle_ps)};
+    if (!curve.empty() && idle <= curve.back().idle) continue;
+    curve.push_back({idle, curve.empty() ? more : std::max(more, curve.back().time)});
+  }
+  return wakes;
+}
+
 }  // namespace
 
 ClusterValues fit_values(std::int64_t ranks, std::vector<CalibrationPoint>& points,
                          const std::vector<WakingPoint>& waking, const std::function<bool()>& wants_stop) {
-  ClusterValues values = fit_link(points);
-  values.wakes = fit_waking(waking);
+  ClusterValues values = fit_link(points, waking);
+  values.wakes = fit_waking(values, ranks, waking, wants_stop);
   simulate_points(values, ranks, points, wants_stop);
   std::vector<const CalibrationPoint*> fitted;
   for (const CalibrationPoint& point : points) {

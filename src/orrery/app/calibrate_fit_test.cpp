@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Goal: a calibration gives back the link and the costs that its measurements were made of.
+// Method: made-up measurements of a link of 100 MB/s and 20 us.
+#include "orrery/app/calibrate_fit.hpp"
+
+#include <gtest/gtest.h>
+
+namespace orrery::app {
+namespace {
+
+constexpr double kMicrosecond = 1e6;  // In picoseconds.
+constexpr double kByte = 1e4;         // 100 MB/s.
+const std::function<bool()> kNeverStops = [] { return false; };
+
+double message_ps(std::int64_t size) { return 20 * kMicrosecond + kByte * static_cast<double>(size); }
+
+std::vector<CalibrationPoint> messages(double more_ps) {
+  std::vector<CalibrationPoint> points;
+  for (const std::int64_t size : {1024, 65'536, 262'144, 1'048'576, 4'194'304}) {
+    points.push_back({.operation = "send_recv", .size = size, .measured_ps = message_ps(size) + more_ps});
+  }
+  return points;
+}
+
+TEST(CalibrateFit, TheLinkIsThatOfTheMessages) {
+  std::vector<CalibrationPoint> points = messages(0);
+  const ClusterValues values = fit_values(2, points, {}, kNeverStops);
+  EXPECT_NEAR(values.bandwidth, 1e8, 1);
+  EXPECT_NEAR(values.latency, 20e-6, 1e-9);
+  for (const CalibrationPoint& point : points) EXPECT_NEAR(point.simulated_ps, point.measured_ps, 2000);
+}
+
+TEST(CalibrateFit, WhatAPauseAddsIsWakingAndNotTheLink) {
+  constexpr double kWake = 80 * kMicrosecond;
+  constexpr double kIdle = 5000 * kMicrosecond;
+  std::vector<CalibrationPoint> points = messages(kWake);
+  for (CalibrationPoint& point : points) point.idle_ps = kIdle;
+  const std::vector<WakingPoint> waking{{"send_recv", 4096, 10 * kMicrosecond, message_ps(4096)},
+                                        {"send_recv", 4096, kIdle, message_ps(4096) + kWake}};
+  const ClusterValues values = fit_values(2, points, waking, kNeverStops);
+  EXPECT_NEAR(values.latency, 20e-6, 1e-9);
+  ASSERT_EQ(values.wakes.send_recv.size(), 2U);
+  EXPECT_EQ(values.wakes.send_recv[0].time, Duration{});
+  EXPECT_NEAR(static_cast<double>(count_ps(values.wakes.send_recv[1].time)), kWake, 2000);
+  for (const CalibrationPoint& point : points) EXPECT_NEAR(point.simulated_ps, point.measured_ps, 2000);
+}
+
+/// A bucket lets the first bytes pass at once: short messages take no time of the link, and their waking would be
+/// counted on top of a link that they do not feel.
+TEST(CalibrateFit, AMessageQuickerThanItsLinkIsNotMadeLongerByWaking) {
+  constexpr double kIdle = 5000 * kMicrosecond;
+  std::vector<CalibrationPoint> points = messages(0);
+  points.front() = {.operation = "send_recv", .size = 4096, .measured_ps = 50 * kMicrosecond, .idle_ps = kIdle};
+  const std::vector<WakingPoint> waking{{"send_recv", 4096, 10 * kMicrosecond, 30 * kMicrosecond},
+                                        {"send_recv", 4096, kIdle, 50 * kMicrosecond}};
+  const ClusterValues values = fit_values(2, points, waking, kNeverStops);
+  EXPECT_EQ(values.wakes.send_recv.back().time.count() / 1'000'000, 50 - 41);  // 4096 B take 41 us of the link.
+  EXPECT_NEAR(points.front().simulated_ps, points.front().measured_ps, 2000);
+}
+
+TEST(CalibrateFit, MemoryIsQuickerForWhatACacheHolds) {
+  std::vector<CalibrationPoint> points = messages(0);
+  points.back().measured_ps *= 2;
+  const ClusterValues values = fit_values(2, points, {}, kNeverStops);
+  EXPECT_NEAR(values.bandwidth, 1e8, 1);
+  for (const CalibrationPoint& point : points) EXPECT_NEAR(point.simulated_ps, point.measured_ps, 2000);
+}
+
+}  // namespace
+}  // namespace orrery::app
