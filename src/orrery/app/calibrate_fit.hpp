@@ -25,9 +25,9 @@ struct ClusterValues {
                                           const std::string& folder);
 
 /// From the points that are not held out. Bandwidth: the least slope between long messages. Latency: the shortest time
-/// of a message beside that, with or without a pause, never negative. Waking: how much longer an operation takes after a
-/// pause than without one, or than its simulation where that is longer, never less after a longer pause. Costs: what
-/// each measured time is above waking and its simulation without any, never negative. Fills in `simulated_ps`.
+/// of a message beside that, with or without a pause, never negative. Waking: how much longer an operation takes
+/// after a pause than without one, or than its simulation where that is longer, never less after a longer pause. Costs:
+/// what each measured time is above waking and its simulation without any, never negative. Fills in `simulated_ps`.
 [[nodiscard]] ClusterValues fit_values(std::int64_t ranks, std::vector<CalibrationPoint>& points,
                                        const std::vector<WakingPoint>& waking,
                                        const std::function<bool()>& wants_stop);
