@@ -27,7 +27,9 @@ def main() -> None:
     parser.add_argument("--out", required=True, metavar="FOLDER", help="for rank.N.record; made when it is not there")
     parser.add_argument("--warmup", default="", help="N optimizer steps, barrier:N or mark:NAME")
     parser.add_argument("program", nargs=argparse.REMAINDER, metavar="SCRIPT", help="and its arguments, or -m MODULE")
-    arguments = parser.parse_args()
+    own, program = split(sys.argv[1:])
+    arguments = parser.parse_args(own)
+    arguments.program = program
     if not arguments.program:
         parser.error("expected a script, or -m and a module")
     if "RANK" not in os.environ:
@@ -45,6 +47,14 @@ def main() -> None:
     rank.leave = lambda status: leave(recording, folder, status)
     recording.start()
     rank.run_program(arguments.program)
+
+
+def split(words: list[str]) -> tuple[list[str], list[str]]:
+    """Our options, and the program: a script, or -m and a module, which no option of ours is."""
+    at = 0
+    while at < len(words) and words[at].startswith("-") and words[at] != "-m":
+        at += 1 if "=" in words[at] or words[at] in ("-h", "--help") else 2
+    return words[:at], words[at:]
 
 
 def preload() -> None:

@@ -88,10 +88,45 @@ def test_a_calibrated_cluster_repeats_what_was_measured(command: Path, tmp_path:
     assert len(fitted) >= 15
     # Costs are never negative, so a point may be predicted slower than measured, but not faster; rounded to 1 ns.
     assert all(point["simulated_ps"] >= point["measured_ps"] - 2000 for point in fitted)
-    assert sum(abs(point["simulated_ps"] - point["measured_ps"]) < 2000 for point in fitted) > len(fitted) / 2
+    # How many are met exactly depends on the host: what a pause adds is measured apart from them.
+    assert sum(abs(point["simulated_ps"] - point["measured_ps"]) < 2000 for point in fitted) >= len(fitted) / 4
     assert found["values"]["bandwidth"] > 0 and found["values"]["latency"] >= 0
     orrery(command, tmp_path, "cluster", "check", "here.yaml")
     assert (tmp_path / "here.svg").read_text().startswith("<svg")
+
+
+@pytest.mark.slow
+def test_launches_of_different_times_and_hosts_are_fitted_together(command: Path, tmp_path: Path):
+    orrery(command, tmp_path, "calibrate", "network", "--plan", "plan.json")
+    assert ["message", 1024] in [entry[:2] for entry in json.loads((tmp_path / "plan.json").read_text())]
+    (tmp_path / "kept").mkdir()
+    orrery(command, tmp_path, "calibrate", "network", "--repeat", 1, "--keep", "kept/first")
+    words = ["-m", "orrery.record", "--out", "kept/second/0", "-m", "orrery.live.probe", "plan.json"]
+    line = [str(command.parent / "torchrun"), "--standalone", "--nproc-per-node", "2", *words]
+    subprocess.run(line, cwd=tmp_path, check=True, capture_output=True, timeout=600)
+    words = ["calibrate", "network", "--from", "kept", "--elsewhere", "-o", "here.yaml", "--json"]
+    found = json.loads(orrery(command, tmp_path, *words).stdout)
+    assert any(point["spread"] > 0 for point in found["points"])  # Of two launches.
+    orrery(command, tmp_path, "cluster", "check", "here.yaml")
+    said = orrery(command, tmp_path, "calibrate", "collectives", "--from", "kept", code=2).stderr
+    assert "kept: recordings of something else" in said
+    said = orrery(command, tmp_path, "calibrate", "network", "--repeat", 1, "--keep", "kept", code=2).stderr
+    assert "kept" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["network", "--keep", "a", "--from", "b"], "expected one of --plan, --keep and --from"),
+        (["host", "--keep", "a"], "expected network or collectives"),
+        (["network", "--from", "nowhere"], "expected a folder of recordings"),
+        (["network", "--link", "1Mbps"], "expected 10Mbps or more"),
+        (["networks"], "did you mean 'network'"),
+    ],
+)
+def test_calibrate_refuses(command: Path, tmp_path: Path, words: list, said: str):
+    assert said in orrery(command, tmp_path, "calibrate", *words, code=2).stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow

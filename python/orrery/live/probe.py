@@ -3,10 +3,10 @@
 
     probe.py '[["all_reduce", 1024, 50, 8], ["message", 65536, 20, 8], ...]'
 
-Each entry is an operation, the bytes that a rank contributes (of a broadcast or scatter: that it gets), how often, and
-how much is computed before each: after a pause an operation takes longer, as threads have slept and what they use has
-left the caches. Two of each come first, to open connections. "message" goes from rank 0 to rank 1, and the next one
-back.
+Or such a list in a file. Each entry is an operation, the bytes that a rank contributes (of a broadcast or scatter:
+that it gets), how often, and how much is computed before each: after a pause an operation takes longer, as threads
+have slept and what they use has left the caches. Two of each come first, to open connections. "message" goes from
+rank 0 to rank 1, and the next one back.
 """
 
 import itertools
@@ -15,6 +15,7 @@ import sys
 import time
 import warnings
 from functools import partial
+from pathlib import Path
 
 import torch
 import torch.distributed as dist
@@ -97,10 +98,10 @@ def pause(units: int):
 
 
 def meet() -> None:
-    """The ranks go on together, without a word: at the next even millisecond of the host's clock but the nearest. Those
+    """The ranks go on together, without a word: at the next even millisecond of the clock but the nearest. Those
     that miss it by one are known by their times."""
-    target = (time.perf_counter_ns() // 500_000 + 5) // 4 * 2_000_000
-    while time.perf_counter_ns() < target:
+    target = (time.time_ns() // 500_000 + 5) // 4 * 2_000_000
+    while time.time_ns() < target:
         pass
 
 
@@ -130,7 +131,8 @@ def main() -> None:
     warnings.simplefilter("ignore")  # Names of functions change between versions of torch.
     dist.init_process_group()
     dist.barrier()
-    for operation, size, count, units in json.loads(sys.argv[1]):
+    text = sys.argv[1] if sys.argv[1].startswith("[") else Path(sys.argv[1]).read_text()
+    for operation, size, count, units in json.loads(text):
         kernel = operation.partition(":")[2]
         if kernel:
             compute_alone(work(kernel), count)

@@ -22,23 +22,30 @@ TITLE = "## Live runs: real against simulated"
 
 
 def calibrated(command: matrix.Command, link: str, kept: Path) -> dict:
-    """The calibration for a link, from the folder of kept ones or new."""
+    """The calibration for a link: a kept one, or from the launches that were recorded in turns."""
     path = kept / f"{link}.json"
     if not path.exists():
-        print(f"calibrating {link}", file=sys.stderr, flush=True)
-        limit = [] if link == "loopback" else ["--link", link]
-        path.write_text(command.run("calibrate", "collectives", *limit, "--json"))
+        words = ["calibrate", "collectives", *matrix.link_words(link), "--from", records(command, link)]
+        path.write_text(command.run(*words, "--json"))
     found = json.loads(path.read_text())
     (kept / f"{link}.yaml").write_text(found["cluster"])
     return found
 
 
-def together(programs: list) -> list:
-    """What is compared with each other is measured in turns."""
-    pair = [gain.PLAIN, gain.CHANGED]
-    if not set(pair) <= set(programs):
-        return [[name] for name in programs]
-    return [pair if name == pair[0] else [name] for name in programs if name != pair[1]]
+def records(command: matrix.Command, link: str) -> Path:
+    return command.folder / f"calibration-{link}"
+
+
+def take_turns(turns: matrix.Turns, link: str, launches: int, calibrates: bool) -> None:
+    """In each turn also a launch of the calibration, so that both see the same weather."""
+    folder = records(turns.command, link)
+    folder.mkdir(exist_ok=True)
+    for number, done in enumerate(range(0, launches, 2)):
+        print(f"{link}: turn {number + 1} of {(launches + 1) // 2}", file=sys.stderr, flush=True)
+        if calibrates:
+            words = ["calibrate", "collectives", *matrix.link_words(link), "--repeat", 1]
+            turns.command.run(*words, "--keep", folder / f"{number}")
+        turns.take(number, min(2, launches - done))
 
 
 def page(rows: list, queues: list, calibrations: dict, launches: int) -> str:
@@ -86,13 +93,13 @@ def main() -> None:
         command = matrix.Command(arguments.orrery, Path(scratch))
         kept = arguments.clusters or Path(scratch)
         for link in arguments.links.split(","):
+            turns = matrix.Turns(command, link, [name for name in programs if name != "poisson"])
+            take_turns(turns, link, arguments.launches, not (kept / f"{link}.json").exists())
             calibrations[link] = calibrated(command, link, kept)
             cluster = kept / f"{link}.yaml"
-            for names in together(programs):
-                if names != ["poisson"]:
-                    rows += matrix.measure(command, names, link, cluster, arguments.launches)
-                elif link == "loopback":
-                    queues += poisson.measure(command, cluster, arguments.launches)
+            rows += turns.rows(cluster)
+            if "poisson" in programs and link == "loopback":
+                queues += poisson.measure(command, cluster, arguments.launches)
     if arguments.json:
         found = {"rows": rows, "gains": gain.gains(rows), "queues": queues, "calibrations": calibrations}
         print(json.dumps(found, indent=1))

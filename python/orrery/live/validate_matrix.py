@@ -25,6 +25,10 @@ PROGRAMS = {
 }
 
 
+#: Where computing is measured; what the network does there does not matter.
+PAIR = "ring:hosts=2,bandwidth=1GBps,latency=10us"
+
+
 class Failure(Exception):
     """One line for the user."""
 
@@ -66,17 +70,36 @@ def quartile_spread(values: list) -> float:
     return (high - low) / 2 / middle
 
 
-def measure(command: Command, names: list, link: str, cluster: Path, launches: int) -> list:
-    """Two launches and a simulation of each program in turns, as the host's speed drifts within minutes."""
-    real, simulated = {name: [] for name in names}, {name: [] for name in names}
-    for done in range(0, launches, 2):
-        for name in names:
+class Turns:
+    """Programs on one link: two launches of each, one run that measures its computing, and the same again, as the
+    host's speed drifts within minutes. The simulation comes last: what was computed, on the cluster that was
+    calibrated meanwhile."""
+
+    def __init__(self, command: Command, link: str, names: list) -> None:
+        self.command, self.link, self.names = command, link, names
+        self.real = {name: [] for name in names}
+        self.computed = {name: [] for name in names}
+
+    def take(self, number: int, launches: int) -> None:
+        for name in self.names:
             script = script_of(PROGRAMS[name])
-            words = ["run", "--real", "-n", 2, "--json", "--repeat", min(2, launches - done), *link_words(link)]
-            real[name] += json.loads(command.run(*words, "--warmup", "barrier:1", *script))["repeats"]
-            words = ["run", "-n", 2, "--json", "--cluster", cluster, "--compute", "measured:raw"]
-            simulated[name].append(json.loads(command.run(*words, "--warmup", "barrier:1", *script)))
-    return [row_of(name, link, real[name], simulated[name]) for name in names]
+            words = ["run", "--real", "-n", 2, "--json", "--repeat", launches, *link_words(self.link)]
+            self.real[name] += json.loads(self.command.run(*words, "--warmup", "barrier:1", *script))["repeats"]
+            folder = self.command.folder / f"{name}-{self.link}-{number}"
+            words = ["run", "-n", 2, "--json", "--cluster", PAIR, "--compute", "measured:raw", "--out", folder]
+            self.command.run(*words, "--warmup", "barrier:1", *script)
+            self.computed[name].append(folder)
+
+    def rows(self, cluster: Path) -> list:
+        return [self.row(name, cluster) for name in self.names]
+
+    def row(self, name: str, cluster: Path) -> dict:
+        script = script_of(PROGRAMS[name])
+        simulated = []
+        for folder in self.computed[name]:
+            words = ["run", "-n", 2, "--json", "--cluster", cluster, "--compute", f"ledger:{folder}"]
+            simulated.append(json.loads(self.command.run(*words, "--warmup", "barrier:1", *script)))
+        return row_of(name, self.link, self.real[name], simulated)
 
 
 def row_of(name: str, link: str, real: list, simulated: list) -> dict:

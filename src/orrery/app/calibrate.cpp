@@ -9,6 +9,7 @@
 
 #include "orrery/app/calibrate_fit.hpp"
 #include "orrery/app/calibrate_probe.hpp"
+#include "orrery/app/live_records.hpp"
 #include "orrery/app/output_check.hpp"
 #include "orrery/app/real_run.hpp"
 #include "orrery/app/statistics.hpp"
@@ -42,7 +43,7 @@ void add_values(const ClusterValues& values, Calibration& result) {
 
 std::string comments_of(const Calibration& result, const CalibrateOptions& options) {
   std::string text = fmt::format(
-      "# Written by orrery calibrate {}{}: {} ranks over gloo, medians of {} launches.\n", options.what,
+      "# Written by orrery calibrate {}{}: {} ranks over gloo, trimmed means of {} launches.\n", options.what,
       options.link.empty() ? "" : " --link " + options.link, options.ranks, options.repeat);
   if (!result.points.empty()) {
     text += fmt::format(
@@ -87,6 +88,12 @@ double measure_slowdown(const CalibrateOptions& options, Calibration& result) {
   return std::max(1.0, median(factors));
 }
 
+void write_file(const std::string& path, const std::string& text) {
+  OutputFile file{path};
+  file.write(text);
+  file.commit();
+}
+
 void check(const CalibrateOptions& options) {
   if (options.what != "network" && options.what != "collectives" && options.what != "host") {
     throw InputError{{.source = "calibrate",
@@ -105,7 +112,16 @@ void check(const CalibrateOptions& options) {
     throw InputError{fmt::format("{}link: '{}': expected 10Mbps or more: a slower one would take hours to measure",
                                  options.option_prefix, options.link)};
   }
-  for (const std::string& path : {options.output, options.picture}) check_output(path);
+  const int ways = static_cast<int>(!options.plan.empty()) + static_cast<int>(!options.keep.empty()) +
+                   static_cast<int>(!options.from.empty());
+  if (ways > 1) throw InputError{fmt::format("expected one of {0}plan, {0}keep and {0}from", options.option_prefix)};
+  if (ways == 1 && options.what == "host") {
+    throw InputError{fmt::format("calibrate: 'host': computing is measured and used at once; expected network or "
+                                 "collectives with {0}plan, {0}keep and {0}from",
+                                 options.option_prefix)};
+  }
+  check_output_folder(options.keep);
+  for (const std::string& path : {options.output, options.picture, options.plan}) check_output(path);
 }
 
 }  // namespace
@@ -122,12 +138,18 @@ Calibration calibrate(const CalibrateOptions& options) {
   } else {
     std::vector<Probe> probes = plan_probes(options);
     std::ranges::copy(plan_waking(options), std::back_inserter(probes));
-    if (options.say) options.say(fmt::format("measuring {} operations, sizes and pauses", probes.size()));
+    if (!options.plan.empty()) {
+      write_file(options.plan, plan_text(probes) + "\n");
+      return result;
+    }
+    const char* how = options.from.empty() ? "measuring" : "reading";
+    if (options.say) options.say(fmt::format("{} {} operations, sizes and pauses", how, probes.size()));
     const std::vector<ProbeTimes> times = run_probes(options, probes, result.notes);
+    if (!options.keep.empty()) return result;
     for (std::size_t i = 0; i < probes.size(); ++i) {
       CalibrationPoint point = point_of(probes[i], options.ranks);
-      const auto [least, most] = std::ranges::minmax(times[i].medians);
-      point.measured_ps = median(times[i].medians);
+      const auto [least, most] = std::ranges::minmax(times[i].means);
+      point.measured_ps = trimmed_mean(times[i].means);
       point.idle_ps = median(times[i].idles);
       if (probes[i].is_of_waking) {
         result.waking.push_back({point.operation, point.size, point.idle_ps, point.measured_ps});
@@ -138,7 +160,7 @@ Calibration calibrate(const CalibrateOptions& options) {
     }
     if (options.say) options.say("fitting");
     values = fit_values(options.ranks, result.points, result.waking, options.wants_stop);
-    if (options.what == "collectives") {
+    if (options.what == "collectives" && !options.is_elsewhere) {
       if (options.say) options.say("computing, really and simulated");
       values.compute_scale = compute_scale(options, values, result);
     }
@@ -149,10 +171,7 @@ Calibration calibrate(const CalibrateOptions& options) {
   result.file = comments_of(result, options) + cluster_text(values, result.name, options.ranks);
   for (const auto& [path, text] :
        {std::pair{options.output, result.file}, std::pair{options.picture, to_svg(result)}}) {
-    if (path.empty()) continue;
-    OutputFile file{path};
-    file.write(text);
-    file.commit();
+    if (!path.empty()) write_file(path, text);
   }
   return result;
 }

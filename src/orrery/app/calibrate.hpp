@@ -17,6 +17,10 @@ struct CalibrateOptions {
   std::string link;         ///< As of a real run.
   std::string output;       ///< Cluster file, or "".
   std::string picture;      ///< SVG, or "".
+  std::string plan;         ///< File to write what is to be measured to, and nothing else; or "".
+  std::string keep;         ///< Folder to make for what is measured, to be fitted later; or "".
+  std::string from;         ///< Folder of such, or of recordings of other hosts, to fit instead of measuring; or "".
+  bool is_elsewhere = false;  ///< `from` is of other hosts: nothing can be computed there now.
   live::LaunchOptions launch;
   std::vector<std::string> command;
   std::string option_prefix;
@@ -30,7 +34,7 @@ struct CalibrationPoint {
   std::int64_t size = 0;  ///< The whole buffer.
   double measured_ps = 0;
   double idle_ps = 0;  ///< From a rank's last operation to its call.
-  double spread = 0;   ///< Half of the range between the launches' medians, relative.
+  double spread = 0;   ///< Half of the range between the launches' means, relative.
   double simulated_ps = 0;
   bool is_held_out = false;
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "orrery/app/calibrate_probe.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -9,6 +11,7 @@
 #include "orrery/app/real_run.hpp"
 #include "orrery/app/statistics.hpp"
 #include "orrery/base/check.hpp"
+#include "orrery/base/error.hpp"
 
 namespace orrery::app {
 namespace {
@@ -89,6 +92,17 @@ void leave_quicker_mode(std::vector<std::vector<double>>& launches) {
   for (std::vector<double>& times : launches) std::erase_if(times, [&](double time) { return time > limit; });
 }
 
+/// How many operations of the rank come before a probe: the first barrier, and those of the probes before.
+std::size_t operations_before(std::size_t probe, const std::vector<Probe>& probes, std::size_t rank) {
+  std::size_t at = 1;
+  for (std::size_t i = 0; i < probe; ++i) {
+    const bool is_compute = probes[i].operation.starts_with("compute");
+    const bool looks_on = rank > 1 && probes[i].operation == "message";
+    at += is_compute || looks_on ? 2 : static_cast<std::size_t>(kWarm + probes[i].count) + 2;
+  }
+  return at;
+}
+
 /// The calls of a probe in one launch, those to warm up left out.
 std::vector<double> times_of(const live::RealTimeline& launch, std::size_t probe,
                              const std::vector<Probe>& probes, std::vector<double>& gaps,
@@ -98,12 +112,7 @@ std::vector<double> times_of(const live::RealTimeline& launch, std::size_t probe
   std::vector<std::vector<const live::OperationRecord*>> own(ranks);
   for (const live::OperationRecord& record : launch.operations) own[record.rank].push_back(&record);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
-    std::size_t at = 1;  // The first barrier.
-    for (std::size_t i = 0; i < probe; ++i) {
-      const bool is_compute = probes[i].operation.starts_with("compute");
-      const bool looks_on = rank > 1 && probes[i].operation == "message";
-      at += is_compute || looks_on ? 2 : static_cast<std::size_t>(kWarm + probes[i].count) + 2;
-    }
+    const std::size_t at = operations_before(probe, probes, rank);
     const Probe& wanted = probes[probe];
     if (wanted.operation.starts_with("compute")) {
       const live::OperationRecord& before = *own[rank].at(at);
@@ -162,21 +171,54 @@ std::vector<Probe> plan_waking(const CalibrateOptions& options) {
   return probes;
 }
 
-std::vector<ProbeTimes> run_probes(const CalibrateOptions& options, const std::vector<Probe>& probes,
-                                   std::vector<std::string>& notes) {
+std::string plan_text(const std::vector<Probe>& probes) {
   nlohmann::json list = nlohmann::json::array();
   for (const Probe& probe : probes) list.push_back({probe.operation, probe.bytes, probe.count, probe.pause});
+  return list.dump();
+}
+
+namespace {
+
+std::vector<live::RealTimeline> measure(const CalibrateOptions& options, const std::vector<Probe>& probes,
+                                        std::vector<std::string>& notes) {
   RealOptions real;
   real.launch = options.launch;
   real.launch.ranks = options.ranks;
-  real.launch.program = {options.launch.package + "/live/probe.py", list.dump()};
+  real.launch.program = {options.launch.package + "/live/probe.py", plan_text(probes)};
+  real.keep = options.keep;
   real.repeat = options.repeat;
   real.link = options.link;
   real.output_to_stderr = true;
   real.option_prefix = options.option_prefix;
   real.wants_stop = options.wants_stop;
   real.say = options.say;
-  const std::vector<live::RealTimeline> launches = launch_real(real, notes);
+  return launch_real(real, notes);
+}
+
+std::vector<live::RealTimeline> read_measured(const CalibrateOptions& options, const std::vector<Probe>& probes) {
+  std::vector<live::RealTimeline> launches = read_launches(options.from);
+  for (const live::RealTimeline& launch : launches) {
+    std::vector<std::size_t> counts(launch.ranks.size());
+    for (const live::OperationRecord& record : launch.operations) ++counts[record.rank];
+    bool is_same = static_cast<std::int64_t>(counts.size()) == options.ranks;
+    for (std::size_t rank = 0; rank < counts.size(); ++rank) {
+      is_same = is_same && counts[rank] == operations_before(probes.size(), probes, rank);
+    }
+    if (!is_same) {
+      throw InputError{fmt::format(
+          "{}: recordings of something else: expected those of 'calibrate {}' with the same ranks and link",
+          options.from, options.what)};
+    }
+  }
+  return launches;
+}
+
+}  // namespace
+
+std::vector<ProbeTimes> run_probes(const CalibrateOptions& options, const std::vector<Probe>& probes,
+                                   std::vector<std::string>& notes) {
+  const std::vector<live::RealTimeline> launches =
+      options.from.empty() ? measure(options, probes, notes) : read_measured(options, probes);
   std::vector<ProbeTimes> result(probes.size());
   for (std::size_t i = 0; i < probes.size(); ++i) {
     std::vector<std::vector<double>> times;  // By launch.
@@ -189,7 +231,7 @@ std::vector<ProbeTimes> run_probes(const CalibrateOptions& options, const std::v
     }
     if (is_exchange(probes[i])) leave_quicker_mode(times);
     for (const std::vector<double>& launch : times) {
-      if (!launch.empty()) result[i].medians.push_back(median(launch));
+      if (!launch.empty()) result[i].means.push_back(trimmed_mean(launch));
     }
   }
   return result;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a calibration measures: real runs of probe.py, as medians per operation and size.
+/// What a calibration measures: real runs of probe.py, as means per operation and size.
 #include "orrery/app/calibrate.hpp"
 
 namespace orrery::app {
@@ -19,12 +19,17 @@ struct Probe {
 [[nodiscard]] std::vector<Probe> plan_probes(const CalibrateOptions& options);
 
 struct ProbeTimes {
-  std::vector<double>
-      medians;  ///< Of each launch, in picoseconds: from when all were there to when all were done.
+  /// Of each launch the trimmed mean, in picoseconds, from when all were there to when all were done. A median would
+  /// jump between the speeds of a host that has two; a program takes the mean of them.
+  std::vector<double> means;
   std::vector<double> gaps;   ///< Of computing: between the barriers.
   std::vector<double> idles;  ///< Of operations: from a rank's last end to its next call.
 };
 
+/// As probe.py takes it.
+[[nodiscard]] std::string plan_text(const std::vector<Probe>& probes);
+
+/// Measures, or reads what was measured. InputError when that was something else.
 [[nodiscard]] std::vector<ProbeTimes> run_probes(const CalibrateOptions& options,
                                                  const std::vector<Probe>& probes,
                                                  std::vector<std::string>& notes);

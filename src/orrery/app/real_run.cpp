@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "orrery/app/live_plan.hpp"
 #include "orrery/app/live_records.hpp"
@@ -147,6 +148,22 @@ void explain_failure(const std::string& folder, const live::ChildEvent& end) {
   throw SimulationError{fmt::format("the launcher {}", live::to_text(end))};
 }
 
+/// Copies what was recorded to where it is to stay: all of it or nothing.
+void keep_recordings(const std::string& from, const RealOptions& options) {
+  const std::string temporary = fmt::format("{}.{}.tmp", options.keep, ::getpid());
+  std::error_code problem;
+  fs::create_directory(temporary, problem);
+  for (std::int64_t i = 0; i < options.repeat && !problem; ++i) {
+    const std::string name = fmt::format("{}", i);
+    fs::copy(fs::path{from} / name, fs::path{temporary} / name, fs::copy_options::recursive, problem);
+  }
+  if (!problem) fs::rename(temporary, options.keep, problem);
+  if (!problem) return;
+  std::error_code ignored;
+  fs::remove_all(temporary, ignored);
+  throw InputError{fmt::format("{}: cannot be written: {}", options.keep, problem.message())};
+}
+
 void note_noise(const std::vector<live::RealRank>& ranks, std::vector<std::string>& notes) {
   for (const live::RealRank& rank : ranks) {
     if (rank.is_fifo) continue;
@@ -185,6 +202,7 @@ std::vector<live::RealTimeline> launch_real(const RealOptions& options, std::vec
   const ScratchFolder scratch{"real"};
   const live::ChildEvent end = run_launcher(options, scratch.path());
   if (end.was_killed || end.status != 0) explain_failure(scratch.path(), end);
+  if (!options.keep.empty()) keep_recordings(scratch.path(), options);
   std::vector<live::RealTimeline> launches;
   for (std::int64_t i = 0; i < options.repeat; ++i) {
     std::vector<live::RealRank> ranks = live::read_record_folder(fmt::format("{}/{}", scratch.path(), i));
@@ -205,26 +223,27 @@ LiveResult run_real(const RealOptions& options) {
   return result;
 }
 
-LiveResult merge_records(const std::string& folder, const std::string& output,
-                         const std::vector<std::string>& command) {
-  check_output_folder(output);
-  std::vector<live::RealTimeline> launches;
-  std::vector<std::string> folders;
+std::vector<live::RealTimeline> read_launches(const std::string& folder) {
+  std::set<std::string> folders;
   std::error_code problem;
-  for (const fs::directory_entry& entry : fs::directory_iterator{folder, problem}) {
-    if (entry.is_directory()) folders.push_back(entry.path());
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator{folder, problem}) {
+    if (entry.path().extension() == ".record") folders.insert(entry.path().parent_path());
   }
   if (problem) {
     throw InputError{fmt::format("{}: {}; expected a folder of recordings", folder, problem.message())};
   }
-  std::ranges::sort(folders);
-  if (folders.empty()) folders.push_back(folder);
+  if (folders.empty()) folders.insert(folder);  // Which says what is missing.
+  std::vector<live::RealTimeline> launches;
+  for (const std::string& one : folders) launches.push_back(live::join_ranks(live::read_record_folder(one)));
+  return launches;
+}
+
+LiveResult merge_records(const std::string& folder, const std::string& output,
+                         const std::vector<std::string>& command) {
+  check_output_folder(output);
+  const std::vector<live::RealTimeline> launches = read_launches(folder);
   RealOptions options;
-  for (const std::string& one : folders) {
-    std::vector<live::RealRank> ranks = live::read_record_folder(one);
-    options.launch.ranks = static_cast<std::int64_t>(ranks.size());
-    launches.push_back(live::join_ranks(std::move(ranks)));
-  }
+  options.launch.ranks = static_cast<std::int64_t>(launches.back().ranks.size());
   options.launch.program = {"recorded"};
   options.command = command;
   LiveResult result = real_result(launches, options);

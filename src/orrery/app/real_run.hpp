@@ -24,6 +24,7 @@ struct RealOptions {
   std::string link;    ///< "" = loopback.
   std::string warmup;  ///< As for a simulated run.
   std::string output;  ///< Folder for the results, or "".
+  std::string keep;    ///< Folder to make for the recordings, each launch's in its own; "" = they are not kept.
   bool output_to_stderr = false;
   bool records = true;  ///< False: only how long each rank took, to see what recording costs.
   std::vector<std::string> command;
@@ -38,6 +39,9 @@ struct RealOptions {
 /// Every launch by itself, before anything is made of it.
 [[nodiscard]] std::vector<live::RealTimeline> launch_real(const RealOptions& options,
                                                           std::vector<std::string>& notes);
+
+/// The launches whose rank.N.record are in `folder`, or in folders below it, in the order of their names.
+[[nodiscard]] std::vector<live::RealTimeline> read_launches(const std::string& folder);
 
 /// The rank.N.record of a folder as a result (`python -m orrery.record` writes them); a folder of such folders is a
 /// run with repeats.

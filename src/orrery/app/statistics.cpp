@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <numeric>
 
 #include "orrery/base/rng.hpp"
 
@@ -55,6 +56,14 @@ std::vector<double> exact_shares(std::size_t m, std::size_t n) {
 }
 
 }  // namespace
+
+double trimmed_mean(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::ranges::sort(values);
+  const auto cut = static_cast<std::ptrdiff_t>(values.size() / 5);
+  const double sum = std::accumulate(values.begin() + cut, values.end() - cut, 0.0);
+  return sum / static_cast<double>(static_cast<std::ptrdiff_t>(values.size()) - 2 * cut);
+}
 
 double median(std::vector<double> values) {
   if (values.empty()) return 0;

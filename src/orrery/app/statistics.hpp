@@ -9,6 +9,9 @@ namespace orrery::app {
 /// Of an even number, the mean of the middle two. 0 of nothing.
 [[nodiscard]] double median(std::vector<double> values);
 
+/// The mean of those that are left without the lowest and the highest fifth, rounded down. 0 of nothing.
+[[nodiscard]] double trimmed_mean(std::vector<double> values);
+
 struct Interval {
   double low = 0;
   double high = 0;

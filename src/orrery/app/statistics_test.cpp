@@ -12,6 +12,13 @@ TEST(Statistics, MedianOfAnEvenNumberIsTheMeanOfTheMiddleTwo) {
   EXPECT_EQ(median({}), 0);
 }
 
+TEST(Statistics, ATrimmedMeanLeavesOutTheEnds) {
+  EXPECT_EQ(trimmed_mean({100, 1, 2, 3, -50}), 2);
+  EXPECT_EQ(trimmed_mean({1, 1, 1, 3, 3, 3}), 2);  // Of two speeds, their mean.
+  EXPECT_EQ(trimmed_mean({5, 7}), 6);
+  EXPECT_EQ(trimmed_mean({}), 0);
+}
+
 TEST(Statistics, MannWhitneyOfSetsThatDoNotOverlapCountsTheArrangements) {
   // All of one set above all of the other: 2 of (6 choose 3) = 20 arrangements are that extreme.
   EXPECT_DOUBLE_EQ(mann_whitney({1, 2, 3}, {4, 5, 6}).value(), 0.1);

@@ -22,6 +22,13 @@ constexpr const char* kExamples = R"(Examples:
       messages and broadcasts alone: latency, bandwidth, cost per message
   orrery calibrate host -n 2
       how much slower computing is when two ranks compute at once
+  mkdir records; orrery calibrate collectives --repeat 1 --keep records/1
+  orrery calibrate collectives --from records -o loopback.yaml
+      launches at different times, as a host's speed drifts; then one fit of all
+  orrery calibrate collectives --link 1Gbps --plan plan.json
+  torchrun ... -m orrery.record --out records -m orrery.live.probe plan.json
+  orrery calibrate collectives --link 1Gbps --from records --elsewhere -o lan.yaml
+      other hosts that such links join
   orrery run -n 2 --cluster lan.yaml train.py)";
 
 struct Arguments {
@@ -64,6 +71,9 @@ void run(Arguments& arguments, Session& session) {
   options.wants_stop = was_interrupted;
   if (!arguments.is_quiet && !arguments.is_json) options.say = live.say;
   const app::Calibration result = app::calibrate(options);
+  for (const std::string& path : {options.plan, options.keep}) {
+    if (!path.empty()) return print(arguments.is_json ? "{}\n" : fmt::format("written: {}\n", path));
+  }
   print(arguments.is_json ? app::to_json(result) : format_calibration(result, options.output));
 }
 
@@ -76,10 +86,15 @@ void add_calibrate(CLI::App& root, Session& session) {
   app::CalibrateOptions& options = arguments->options;
   command->add_option("what", options.what, "network, collectives or host")->required()->type_name("WHAT");
   command->add_option("-n,--ranks", arguments->ranks, "Ranks to measure with")->capture_default_str();
-  command->add_option("--repeat", arguments->repeat, "Launches; their medians count")->capture_default_str();
+  command->add_option("--repeat", arguments->repeat, "Launches; their trimmed mean counts")->capture_default_str();
   command->add_option("--link", options.link, "A link between the ranks, as of 'orrery run --real' (root)");
   command->add_option("-o,--out", options.output, "Cluster file to write")->type_name("FILE");
   command->add_option("--svg", options.picture, "Picture of measured and simulated times")->type_name("FILE");
+  command->add_option("--keep", options.keep, "Folder for what is measured, to be fitted later")->type_name("FOLDER");
+  command->add_option("--from", options.from, "Fit what was kept there, all launches of it, or other hosts' recordings")
+      ->type_name("FOLDER");
+  command->add_option("--plan", options.plan, "File for what is to be measured, for other hosts")->type_name("FILE");
+  command->add_flag("--elsewhere", options.is_elsewhere, "--from is of other hosts: leave computing alone");
   command->add_flag("--json", arguments->is_json, "Print JSON and nothing else");
   command->add_flag("-q,--quiet", arguments->is_quiet, "No progress");
   command->footer(kExamples);
