@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `orrery calibrate` runs for real: operations of given sizes, over and over.
 
-    probe.py '[["all_reduce", 1024, 50, 8], ["message", 65536, 20, 8], ...]'
+    probe.py '[["all_reduce", 1024, 50, 8], ["all_to_all_single", 65536, 20, 8, 150], ...]'
 
 Or such a list in a file. Each entry is an operation, the bytes that a rank contributes (of a broadcast or scatter:
-that it gets), how often, and how much is computed before each: after a pause an operation takes longer, as threads
-have slept and what they use has left the caches. Two of each come first, to open connections. "message" goes from
-rank 0 to rank 1, and the next one back.
+that it gets), how often, how much is computed before each (after a pause an operation takes longer, as threads
+have slept and what they use has left the caches), and perhaps how late the ranks come in turn, in microseconds. Two
+of each come first, to open connections. "message" goes from rank 0 to rank 1, and the next one back.
 """
 
 import itertools
@@ -97,10 +97,10 @@ def pause(units: int):
     return compute
 
 
-def meet() -> None:
-    """The ranks go on together, without a word: at the next even millisecond of the clock but the nearest. Those
-    that miss it by one are known by their times."""
-    target = (time.time_ns() // 500_000 + 5) // 4 * 2_000_000
+def meet(late: int) -> None:
+    """The ranks go on together, without a word: at the next even millisecond of the clock but the nearest, and so many
+    microseconds. Those that miss it by one are known by their times."""
+    target = (time.time_ns() // 500_000 + 5) // 4 * 2_000_000 + late * 1000
     while time.time_ns() < target:
         pass
 
@@ -113,16 +113,16 @@ def compute_alone(once, count: int) -> None:
         once()
 
 
-def call_often(prepare, compute, count: int) -> None:
+def call_often(prepare, compute, count: int, late: int = 0) -> None:
     for _ in range(2):
         prepare()()
     dist.barrier()
-    for _ in range(count):
+    for number in range(count):
         if compute:
             compute()
         call = prepare()
         if compute:
-            meet()
+            meet(late if dist.get_rank() == number % dist.get_world_size() else 0)
         call()
         call = None  # Its memory is for the next one, as in a program.
 
@@ -132,12 +132,12 @@ def main() -> None:
     dist.init_process_group()
     dist.barrier()
     text = sys.argv[1] if sys.argv[1].startswith("[") else Path(sys.argv[1]).read_text()
-    for operation, size, count, units in json.loads(text):
+    for operation, size, count, units, *late in json.loads(text):
         kernel = operation.partition(":")[2]
         if kernel:
             compute_alone(work(kernel), count)
         else:
-            call_often(make(operation, size), pause(units) if units else None, count)
+            call_often(make(operation, size), pause(units) if units else None, count, *late)
         dist.barrier()
     dist.destroy_process_group()
 

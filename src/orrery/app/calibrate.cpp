@@ -38,6 +38,7 @@ void add_values(const ClusterValues& values, Calibration& result) {
     add("latency", values.latency, fmt::format("{:.3g} us", values.latency * 1e6));
     add("bandwidth", values.bandwidth * 8, fmt::format("{:.4g} MB/s", values.bandwidth / 1e6));
   }
+  if (values.notice > 0) add("exchange_notice", values.notice, fmt::format("{:.3g} us", values.notice * 1e6));
   add("compute_scale", values.compute_scale, fmt::format("{:.3f}", values.compute_scale));
 }
 
@@ -138,6 +139,7 @@ Calibration calibrate(const CalibrateOptions& options) {
   } else {
     std::vector<Probe> probes = plan_probes(options);
     std::ranges::copy(plan_waking(options), std::back_inserter(probes));
+    std::ranges::copy(plan_notice(options), std::back_inserter(probes));
     if (!options.plan.empty()) {
       write_file(options.plan, plan_text(probes) + "\n");
       return result;
@@ -146,7 +148,12 @@ Calibration calibrate(const CalibrateOptions& options) {
     if (options.say) options.say(fmt::format("{} {} operations, sizes and pauses", how, probes.size()));
     const std::vector<ProbeTimes> times = run_probes(options, probes, result.notes);
     if (!options.keep.empty()) return result;
+    std::vector<LateCall> late;
     for (std::size_t i = 0; i < probes.size(); ++i) {
+      if (probes[i].late > 0) {
+        late.insert(late.end(), times[i].late.begin(), times[i].late.end());
+        continue;
+      }
       CalibrationPoint point = point_of(probes[i], options.ranks);
       const auto [least, most] = std::ranges::minmax(times[i].means);
       point.measured_ps = trimmed_mean(times[i].means);
@@ -160,6 +167,7 @@ Calibration calibrate(const CalibrateOptions& options) {
     }
     if (options.say) options.say("fitting");
     values = fit_values(options.ranks, result.points, result.waking, options.wants_stop);
+    values.notice = std::max(0.0, find_notice(late).value_or(0) / 1e12 - values.latency);
     if (options.what == "collectives" && !options.is_elsewhere) {
       if (options.say) options.say("computing, really and simulated");
       values.compute_scale = compute_scale(options, values, result);

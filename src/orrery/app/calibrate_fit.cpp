@@ -66,6 +66,7 @@ std::string cluster_text(const ClusterValues& values, const std::string& name, s
                   nanoseconds(ranks == 2 ? values.latency : values.latency / 2));
   std::string text = fmt::format("name: {}\ndevices:\n  host:\n", name);
   text += fmt::format("    compute_scale: {:.4f}\n", values.compute_scale);
+  if (values.notice > 0) text += fmt::format("    exchange_notice: {}\n", nanoseconds(values.notice));
   if (values.costs != topology::OperationCosts{}) text += "    operation_costs:\n";
   topology::OperationCosts::fields([&](const char* operation, auto member, const char*) {
     if ((values.costs.*member).empty()) return;

@@ -12,6 +12,7 @@ struct ClusterValues {
   double latency = 0;
   double bandwidth = 1e9;
   double compute_scale = 1;
+  double notice = 0;  ///< Of exchanges, beside the latency; 0 = not measured.
   topology::OperationCosts costs;
   topology::WakeCosts wakes;
 };

@@ -3,6 +3,8 @@
 // Method: made-up measurements of a link of 100 MB/s and 20 us.
 #include "orrery/app/calibrate_fit.hpp"
 
+#include "orrery/app/calibrate_probe.hpp"
+
 #include <gtest/gtest.h>
 
 namespace orrery::app {
@@ -64,6 +66,18 @@ TEST(CalibrateFit, MemoryIsQuickerForWhatACacheHolds) {
   const ClusterValues values = fit_values(2, points, {}, kNeverStops);
   EXPECT_NEAR(values.bandwidth, 1e8, 1);
   for (const CalibrationPoint& point : points) EXPECT_NEAR(point.simulated_ps, point.measured_ps, 2000);
+}
+
+TEST(CalibrateFit, WhereExchangesBeginToTakeLongerIsFoundAmongNoise) {
+  std::vector<LateCall> calls;
+  for (int delay = 10; delay <= 400; delay += 10) {
+    const bool is_odd_one_out = delay == 60 || delay == 300;
+    calls.push_back({delay * kMicrosecond, ((delay > 190) != is_odd_one_out ? 9.1 : 5.0 + delay % 30 * 0.01) * 1e9});
+  }
+  EXPECT_EQ(find_notice(calls).value(), 190 * kMicrosecond);
+  for (LateCall& call : calls) call.time = 5e9;
+  EXPECT_FALSE(find_notice(calls).has_value());  // All of one kind.
+  EXPECT_FALSE(find_notice({}).has_value());
 }
 
 }  // namespace

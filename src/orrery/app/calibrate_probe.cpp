@@ -72,6 +72,14 @@ std::vector<double> times_together(std::vector<Call> calls) {
   return times;
 }
 
+void append_late(const std::vector<Call>& calls, std::vector<LateCall>& late) {
+  constexpr double kMost = 1e9;  // Who missed the moment is later than any probe wants.
+  for (const Call& call : calls) {
+    const double delay = call.last_posted - call.first_posted;
+    if (delay < kMost) late.push_back({.delay = delay, .time = call.done - call.last_posted});
+  }
+}
+
 /// Whether ranks send to each other before they ask, see collectives::Asking.
 bool is_exchange(const Probe& probe) {
   return probe.operation == "all_gather" || probe.operation == "all_to_all_single";
@@ -104,9 +112,8 @@ std::size_t operations_before(std::size_t probe, const std::vector<Probe>& probe
 }
 
 /// The calls of a probe in one launch, those to warm up left out.
-std::vector<double> times_of(const live::RealTimeline& launch, std::size_t probe,
-                             const std::vector<Probe>& probes, std::vector<double>& gaps,
-                             std::vector<double>& idles) {
+std::vector<Call> calls_of(const live::RealTimeline& launch, std::size_t probe, const std::vector<Probe>& probes,
+                           std::vector<double>& gaps, std::vector<double>& idles) {
   std::vector<Call> calls;
   const std::size_t ranks = launch.ranks.size();
   std::vector<std::vector<const live::OperationRecord*>> own(ranks);
@@ -134,7 +141,7 @@ std::vector<double> times_of(const live::RealTimeline& launch, std::size_t probe
     }
     if (rank == 1 && wanted.operation == "message") break;  // It is between the first two.
   }
-  return times_together(std::move(calls));
+  return calls;
 }
 
 }  // namespace
@@ -171,9 +178,54 @@ std::vector<Probe> plan_waking(const CalibrateOptions& options) {
   return probes;
 }
 
+std::vector<Probe> plan_notice(const CalibrateOptions& options) {
+  std::vector<Probe> probes;
+  if (options.what != "collectives" || options.ranks != 2) return probes;
+  constexpr std::array<std::int64_t, 6> kLate{50, 100, 150, 200, 300, 400};
+  constexpr std::int64_t kCalls = 10;
+  constexpr std::int64_t kParts = 30;  // Of the budget: milliseconds of a link, which tell one kind from the other.
+  const std::int64_t bytes = budget_of(options) / kParts;
+  for (const std::int64_t late : kLate) {
+    Probe probe{"all_to_all_single", bytes, kCalls, kPause};
+    probe.late = late;
+    probes.push_back(probe);
+  }
+  return probes;
+}
+
+std::optional<double> find_notice(const std::vector<LateCall>& calls) {
+  constexpr double kApart = 1.4;
+  constexpr std::size_t kLeast = 10;
+  if (calls.size() < 2 * kLeast) return {};
+  std::vector<double> times;
+  for (const LateCall& call : calls) times.push_back(call.time);
+  std::ranges::sort(times);
+  const double limit = times[times.size() / 10] * kApart;
+  const auto is_apart = [&](const LateCall& call) { return call.time > limit; };
+  std::vector<LateCall> sorted = calls;
+  std::ranges::sort(sorted, {}, &LateCall::delay);
+  const auto apart = static_cast<std::size_t>(std::ranges::count_if(sorted, is_apart));
+  if (apart < kLeast || sorted.size() - apart < kLeast) return {};
+  // Wrongly sorted when call i is the first to be noticed: those before it that are apart, and those from it that are
+  // not.
+  std::size_t wrong = sorted.size() - apart;
+  std::size_t least = wrong;
+  std::size_t best = 0;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    wrong = is_apart(sorted[i]) ? wrong + 1 : wrong - 1;
+    if (wrong >= least) continue;
+    least = wrong;
+    best = i + 1;
+  }
+  return best == 0 ? 0 : sorted[best - 1].delay;
+}
+
 std::string plan_text(const std::vector<Probe>& probes) {
   nlohmann::json list = nlohmann::json::array();
-  for (const Probe& probe : probes) list.push_back({probe.operation, probe.bytes, probe.count, probe.pause});
+  for (const Probe& probe : probes) {
+    list.push_back({probe.operation, probe.bytes, probe.count, probe.pause});
+    if (probe.late > 0) list.back().push_back(probe.late);
+  }
   return list.dump();
 }
 
@@ -225,11 +277,13 @@ std::vector<ProbeTimes> run_probes(const CalibrateOptions& options, const std::v
     for (const live::RealTimeline& launch : launches) {
       std::vector<double> gaps;
       std::vector<double> idles;
-      times.push_back(times_of(launch, i, probes, gaps, idles));
+      const std::vector<Call> calls = calls_of(launch, i, probes, gaps, idles);
+      times.push_back(times_together(calls));
+      if (probes[i].late > 0) append_late(calls, result[i].late);
       if (!gaps.empty()) result[i].gaps.push_back(median(gaps));
       if (!idles.empty()) result[i].idles.push_back(median(idles));
     }
-    if (is_exchange(probes[i])) leave_quicker_mode(times);
+    if (is_exchange(probes[i]) && probes[i].late == 0) leave_quicker_mode(times);
     for (const std::vector<double>& launch : times) {
       if (!launch.empty()) result[i].means.push_back(trimmed_mean(launch));
     }

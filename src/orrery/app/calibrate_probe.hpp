@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a calibration measures: real runs of probe.py, as means per operation and size.
+#include <optional>
+
 #include "orrery/app/calibrate.hpp"
 
 namespace orrery::app {
@@ -13,15 +15,23 @@ struct Probe {
   std::int64_t pause = 0;  ///< What is computed before each, in units of probe.py.
   bool is_held_out = false;
   bool is_of_waking = false;  ///< It is there for its pause.
+  std::int64_t late = 0;      ///< By how many microseconds the ranks come late in turn; it is there for that.
 };
 
 /// Of the operations of `options.what`, over sizes that the link carries in reasonable time.
 [[nodiscard]] std::vector<Probe> plan_probes(const CalibrateOptions& options);
 
+/// A call to which one rank came so much later, and how long it took from then on. In picoseconds.
+struct LateCall {
+  double delay = 0;
+  double time = 0;
+};
+
 struct ProbeTimes {
   /// Of each launch the trimmed mean, in picoseconds, from when all were there to when all were done. A median would
   /// jump between the speeds of a host that has two; a program takes the mean of them.
   std::vector<double> means;
+  std::vector<LateCall> late;  ///< Of all launches.
   std::vector<double> gaps;   ///< Of computing: between the barriers.
   std::vector<double> idles;  ///< Of operations: from a rank's last end to its next call.
 };
@@ -36,6 +46,13 @@ struct ProbeTimes {
 
 /// Each operation of `options.what` after pauses from none to tens of milliseconds.
 [[nodiscard]] std::vector<Probe> plan_waking(const CalibrateOptions& options);
+
+/// Exchanges of two ranks that come apart by a tenth of a millisecond or two.
+[[nodiscard]] std::vector<Probe> plan_notice(const CalibrateOptions& options);
+
+/// From which delay on the directions of an exchange follow each other, so that it takes nearly twice as long: what
+/// sorts most of the calls of those probes. Nothing when too few of both kinds were seen. In picoseconds.
+[[nodiscard]] std::optional<double> find_notice(const std::vector<LateCall>& calls);
 
 /// The probe as `orrery collective` names it, and the whole buffer of it.
 [[nodiscard]] CalibrationPoint point_of(const Probe& probe, std::int64_t ranks);

@@ -91,7 +91,8 @@ std::string to_svg(const Calibration& calibration) {
   for (const CalibrationPoint& point : calibration.points) {
     least = std::min({least, point.measured_ps, std::max(1.0, point.simulated_ps)});
     most = std::max({most, point.measured_ps, point.simulated_ps});
-    shortest = std::min(shortest, std::max(1.0, static_cast<double>(point.size)));
+    // A barrier stands at the edge.
+    if (point.size > 1) shortest = std::min(shortest, static_cast<double>(point.size));
     longest = std::max(longest, static_cast<double>(point.size));
     names.insert(point.operation);
   }

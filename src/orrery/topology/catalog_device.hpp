@@ -37,6 +37,8 @@ struct DeviceFields : DeviceSpec {
           "Processor time of gloo's calls by operation and size (orrery calibrate).");
     field("wake_costs", &DeviceFields::wake_costs,
           "How much longer a call takes when the rank has not communicated for a while.");
+    field("exchange_notice", &DeviceFields::exchange_notice,
+          "How much later than another a rank comes to gloo's exchanges before their directions follow each other.");
     field("remote_bandwidth", &DeviceFields::remote_bandwidth,
           "Of memory outside the device, which traces load from and store to.", Rule{.positive = true});
     field("remote_latency", &DeviceFields::remote_latency, "Of one load or store of such memory.");

@@ -135,15 +135,17 @@ void add_staging(Choice& choice, const CollectiveRequest& request, const Selecti
   }
 }
 
-/// How long a question takes at most beside the latency: a message without bytes, to a rank that has slept.
+/// How long a question takes at most beside the latency: as measured, or a message without bytes to a rank that has
+/// slept.
 Duration notice_of(const SelectionContext& context) {
   Duration longest{};
   for (std::size_t rank = 0; rank < context.nodes.size() && !context.cluster.devices.empty(); ++rank) {
     const topology::DeviceSpec& device =
         context.cluster.devices[context.cluster.device_of_rank[context.ranks[rank]]];
-    longest = std::max(longest, device.send_overhead + device.receive_overhead +
-                                    topology::cost_at(device.operation_costs.send_recv, Bytes{}) +
-                                    topology::wake_at(device.wake_costs.send_recv, Duration::max()));
+    const Duration message = device.send_overhead + device.receive_overhead +
+                             topology::cost_at(device.operation_costs.send_recv, Bytes{}) +
+                             topology::wake_at(device.wake_costs.send_recv, Duration::max());
+    longest = std::max(longest, device.exchange_notice != Duration{} ? device.exchange_notice : message);
   }
   return longest;
 }
