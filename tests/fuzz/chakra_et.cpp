@@ -8,6 +8,7 @@
 #include "orrery/chakra/lower.hpp"
 #include "orrery/chakra/node_source.hpp"
 #include "orrery/chakra/process_groups.hpp"
+#include "orrery/chakra/tensors.hpp"
 #include "orrery/chakra/trace_writer.hpp"
 
 namespace {
@@ -34,6 +35,7 @@ std::string copied(chakra::NodeSource& from, bool to_json) {
     static_cast<void>(chakra::process_groups(node));
     try {
       chakra::lower(node, from, 0, op);
+      chakra::append_tensors(node, op.tensors);
     } catch (const InputError&) {
     }
   }

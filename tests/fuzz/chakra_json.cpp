@@ -9,6 +9,7 @@
 #include "orrery/base/error.hpp"
 #include "orrery/chakra/lower.hpp"
 #include "orrery/chakra/node_source.hpp"
+#include "orrery/chakra/tensors.hpp"
 #include "orrery/chakra/trace_writer.hpp"
 
 namespace {
@@ -41,6 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       nodes.push_back(node);
       try {
         chakra::lower(node, *source, 0, op);
+        chakra::append_tensors(node, op.tensors);
       } catch (const InputError&) {
       }
     }

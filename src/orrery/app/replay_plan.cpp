@@ -95,7 +95,7 @@ void read_astra(ReplayPlan& plan, const ReplayOptions& options) {
         Bandwidth::bytes_per_second(static_cast<std::int64_t>(inputs.memory.bandwidth) * 1'000'000'000);
     device.remote_latency = picoseconds(static_cast<std::int64_t>(inputs.memory.latency) * 1000);
   }
-  plan.workload = std::move(inputs.workload);
+  plan.workload = chakra::open_traces(options.astra->workload, options.astra->comm_group, {}, true);
   if (options.compute.empty()) {
     // A node that says nothing takes a nanosecond there.
     plan.compute = workload::ComputeTime::parse(inputs.system.roofline ? "roofline" : "recorded:1ns",
@@ -129,7 +129,7 @@ void read_native(ReplayPlan& plan, const ReplayOptions& options) {
     plan.workload = workload::generate::make_workload(
         workload::generate::parse_recipe(options.trace, "TRACE", options.catalog));
   } else {
-    plan.workload = chakra::open_traces(options.trace, options.comm_group);
+    plan.workload = chakra::open_traces(options.trace, options.comm_group, {}, true);
   }
 }
 

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "orrery/base/check.hpp"
-#include "orrery/chakra/tensors.hpp"
 
 namespace orrery::chakra {
 namespace {
@@ -275,7 +274,6 @@ void lower(const Node& node, const NodeSource& from, std::optional<Rank> rank, O
   if (attributes.has(kTensorSize)) op.tensor = attributes.bytes(kTensorSize);
   op.priority =
       attributes.integer_or(kCommPriority, 0, std::numeric_limits<std::int64_t>::min(), Attributes::kMost);
-  if (node.type != NodeType::kInvalid && node.type != NodeType::kMetadata) append_tensors(node, op.tensors);
   switch (node.type) {
     case NodeType::kInvalid:
     case NodeType::kMetadata:

@@ -11,6 +11,7 @@
 #include "orrery/chakra/lower.hpp"
 #include "orrery/chakra/node_source.hpp"
 #include "orrery/chakra/process_groups.hpp"
+#include "orrery/chakra/tensors.hpp"
 
 namespace orrery::chakra {
 namespace {
@@ -23,6 +24,7 @@ struct Shared {
   TraceFiles files;
   TraceGroups groups;
   Limits limits;
+  bool has_tensors = false;
   [[nodiscard]] Rank ranks() const { return static_cast<Rank>(files.paths.size()); }
 };
 
@@ -43,6 +45,7 @@ class TraceOps final : public workload::OpSource {
     if (!nodes_->next(node_)) return false;
     const TraceFiles& files = shared_->files;
     lower(node_, *nodes_, files.is_single ? files.single_rank : rank_, op);
+    if (shared_->has_tensors && op.kind != OpKind::kNone) append_tensors(node_, op.tensors);
     if (op.kind == OpKind::kCollective) resolve_group(op);
     if (op.kind == OpKind::kSend || op.kind == OpKind::kReceive) check_peer(op);
     return true;
@@ -138,11 +141,12 @@ TraceGroups find_groups(const TraceFiles& files, const std::string& comm_group_f
 }
 
 workload::Workload open_traces(const std::string& path, const std::string& comm_group_file,
-                               const Limits& limits) {
+                               const Limits& limits, bool has_tensors) {
   auto shared = std::make_shared<Shared>();
   shared->files = find_traces(path);
   shared->groups = find_groups(shared->files, comm_group_file, limits);
   shared->limits = limits;
+  shared->has_tensors = has_tensors;
   return {.name = shared->files.name,
           .ranks = shared->ranks(),
           .groups = shared->groups.groups,

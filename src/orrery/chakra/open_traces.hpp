@@ -21,8 +21,8 @@ struct TraceGroups {
                                       const Limits& limits = {});
 
 /// The operations of a file, folder or prefix (see find_traces). Groups and peers that do not exist are an InputError
-/// when the operation is read.
+/// when the operation is read. Operations have their tensors if wanted: finding them takes as long as all the rest.
 [[nodiscard]] workload::Workload open_traces(const std::string& path, const std::string& comm_group_file = {},
-                                             const Limits& limits = {});
+                                             const Limits& limits = {}, bool has_tensors = false);
 
 }  // namespace orrery::chakra
