@@ -235,7 +235,9 @@ def test_memory_over_time_where_the_trace_names_tensors(orrery, tmp_path):
     names = {event["args"]["name"]: event["pid"] for event in events if event["name"] == "process_name"}
     curve = [list(event["args"].values()) for event in events if event["ph"] == "C" and event["pid"] == names["memory"]]
     assert curve == [[1400], [2400], [1000], [0]]
-    assert "peak memory" in orrery("replay", trace, "--cluster", pair).stdout
+    shown = orrery("replay", trace, "--cluster", pair, "--out", tmp_path / "again").stdout
+    assert "peak memory" in shown
+    assert replayed(orrery, trace, "--cluster", pair)["ranks"][0].keys() == RANK  # Nobody looks at times.
 
 
 def test_a_made_workload_needs_no_files(orrery):

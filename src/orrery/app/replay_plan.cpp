@@ -84,6 +84,9 @@ void choose_algorithm(ReplayPlan& plan, const ReplayOptions& options) {
   }
 }
 
+/// Memory over time is for those who look at times: it takes as long as the replay, and grows with the trace.
+bool wants_memory(const ReplayOptions& options) { return !options.output.empty() || !options.trace_file.empty(); }
+
 /// ASTRA-sim's files as a workload on the graph that they describe.
 void read_astra(ReplayPlan& plan, const ReplayOptions& options) {
   astra::Warnings warnings;
@@ -95,7 +98,8 @@ void read_astra(ReplayPlan& plan, const ReplayOptions& options) {
         Bandwidth::bytes_per_second(static_cast<std::int64_t>(inputs.memory.bandwidth) * 1'000'000'000);
     device.remote_latency = picoseconds(static_cast<std::int64_t>(inputs.memory.latency) * 1000);
   }
-  plan.workload = chakra::open_traces(options.astra->workload, options.astra->comm_group, {}, true);
+  plan.workload = chakra::open_traces(options.astra->workload, options.astra->comm_group, {},
+                                      wants_memory(options));
   if (options.compute.empty()) {
     // A node that says nothing takes a nanosecond there.
     plan.compute = workload::ComputeTime::parse(inputs.system.roofline ? "roofline" : "recorded:1ns",
@@ -129,7 +133,7 @@ void read_native(ReplayPlan& plan, const ReplayOptions& options) {
     plan.workload = workload::generate::make_workload(
         workload::generate::parse_recipe(options.trace, "TRACE", options.catalog));
   } else {
-    plan.workload = chakra::open_traces(options.trace, options.comm_group, {}, true);
+    plan.workload = chakra::open_traces(options.trace, options.comm_group, {}, wants_memory(options));
   }
 }
 
