@@ -304,6 +304,7 @@ class LiveRun : Pinned {
     reply.is_captured = capture_ ? 1 : 0;
     reply.compute = static_cast<std::uint32_t>(plan_.compute.mode);
     reply.is_raw = plan_.compute.is_raw ? 1 : 0;
+    reply.program = program_;
     reply.fixed_ps = count_ps(plan_.compute.fixed);
     if (plan_.compute.mode == live::MeterMode::kMeasured) reply.table = table_.descriptor();
     if (!devices_.empty()) reply.device = devices_.descriptor(plan_.cluster.device_of_rank[rank]);
@@ -337,6 +338,7 @@ class LiveRun : Pinned {
       options_.capture.empty() ? nullptr : std::make_unique<LiveCapture>(plan_.cluster, world_);
   live::LedgerFiles ledgers_;
   live::DurationTable table_;
+  std::uint64_t program_ = live::program_digest(options_.launch.program);
   live::DeviceImages devices_;
   std::vector<std::int64_t> memory_;  // Of each rank, when the first one was through.
   /// Asked at every wait for a program: also the moment to show how it goes.

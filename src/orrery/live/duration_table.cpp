@@ -41,12 +41,16 @@ std::uint64_t machine() {
   return digest.value();
 }
 
-int open_kept() {
-  const std::string folder = cache_folder();
-  if (folder.empty()) return -1;
-  std::error_code problem;
-  std::filesystem::create_directories(folder, problem);
-  const std::string path = fmt::format("{}/durations-{}-{:016x}", folder, kVersion, machine());
+/// Programs come and go: a table without room for new ones would know only the old.
+bool is_crowded(int descriptor) {
+  void* const memory = ::mmap(nullptr, KeyTable::kBytes, PROT_READ, MAP_SHARED, descriptor, 0);
+  if (memory == MAP_FAILED) return false;
+  const bool result = KeyTable{memory}.size() > KeyTable::kEntries / 4 * 3;
+  ::munmap(memory, KeyTable::kBytes);
+  return result;
+}
+
+int open_file(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (descriptor < 0) return -1;
   struct stat status{};
@@ -56,6 +60,20 @@ int open_kept() {
   if (is_right) return descriptor;
   ::close(descriptor);
   return -1;
+}
+
+int open_kept() {
+  const std::string folder = cache_folder();
+  if (folder.empty()) return -1;
+  std::error_code problem;
+  std::filesystem::create_directories(folder, problem);
+  const std::string path = fmt::format("{}/durations-{}-{:016x}", folder, kVersion, machine());
+  const int descriptor = open_file(path);
+  if (descriptor < 0 || !is_crowded(descriptor)) return descriptor;
+  // Runs that are under way keep the old one.
+  ::close(descriptor);
+  ::unlink(path.c_str());
+  return open_file(path);
 }
 
 }  // namespace

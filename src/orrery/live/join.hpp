@@ -33,6 +33,7 @@ struct JoinReply {
   std::int32_t device = -1;       ///< The device's cost model (CostModel::to_image()), or -1.
   std::uint32_t compute = 0;      ///< MeterMode.
   std::uint32_t is_raw = 0;       ///< Of the measured mode: with the host's noise.
+  std::uint64_t program = 0;      ///< Tells programs apart, for what is known of them.
   std::int64_t fixed_ps = 0;      ///< For the fixed modes.
   std::uint32_t is_captured = 0;  ///< orrery_awaited() is wanted.
   std::int64_t epoch_ns = 0;      ///< What CLOCK_REALTIME shows at the beginning.

@@ -5,8 +5,11 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 
+#include "orrery/base/digest.hpp"
 #include "orrery/base/error.hpp"
 #include "orrery/live/join.hpp"
 
@@ -53,6 +56,15 @@ void check_program(const LaunchOptions& options) {
 }
 
 }  // namespace
+
+std::uint64_t program_digest(const std::vector<std::string>& program) {
+  Digest digest;
+  for (const std::string& word : program) digest.add(word);
+  if (std::ifstream script{program.front(), std::ios::binary}) {
+    digest.add(std::string{std::istreambuf_iterator<char>{script}, {}});
+  }
+  return digest.value();
+}
 
 Launch plan_launch(const LaunchOptions& options, const std::string& address, int control,
                    const std::vector<int>& outputs) {

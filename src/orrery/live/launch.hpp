@@ -24,6 +24,9 @@ struct Launch {
   std::vector<std::string> environment;  ///< "NAME=value".
 };
 
+/// Tells programs apart: the words, and what stands in the script.
+[[nodiscard]] std::uint64_t program_digest(const std::vector<std::string>& program);
+
 /// `address` is the coordinator's, `control` the launcher's descriptor, `outputs` those of TaggedOutput or none.
 /// InputError when a part of Orrery or the program is missing.
 [[nodiscard]] Launch plan_launch(const LaunchOptions& options, const std::string& address, int control,

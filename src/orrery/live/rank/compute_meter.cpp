@@ -26,6 +26,11 @@ constexpr Noise kOperatorNoise{.factor = 8, .extra_ns = 30'000};
 constexpr Noise kShortGlueNoise{.factor = 2, .extra_ns = 10'000};
 constexpr Noise kLongGlueNoise{.factor = 1.5, .extra_ns = 10'000};
 constexpr std::int64_t kLongGlue = 50'000;
+/// In a process that was just forked every page is written to for the first time: milliseconds, more or less.
+constexpr Noise kBeginningNoise{.factor = 1.5, .extra_ns = 2'000'000};
+/// How often a key is met for the first time, and for how many parts of a rank that is asked.
+constexpr std::uint32_t kFirstOccasions = 4;
+constexpr std::size_t kBeginnings = 64;
 
 /// Its address tells threads apart.
 thread_local constinit char this_thread = 0;
@@ -47,11 +52,15 @@ constexpr std::uint64_t kDeviceEntry = 64;
 constexpr std::uint64_t kOperatorKey = 0x6f70657261746f72;
 
 /// Whether `value` may be one of those that `known` stands for, on a host that is so slow.
+bool is_noise(double value, const LowEnd& known, const Noise& noise, double slowness) {
+  if (known.count() < kKnown) return false;
+  return value <= slowness * (noise.factor * static_cast<double>(known.value()) + noise.extra_ns);
+}
+
 bool is_noise(double value, const LowEnd& known, bool is_operator, double slowness) {
   if (known.count() < kKnown) return false;
-  const std::int64_t low = known.value();
-  const Noise& noise = is_operator ? kOperatorNoise : low < kLongGlue ? kShortGlueNoise : kLongGlueNoise;
-  return value <= slowness * (noise.factor * static_cast<double>(low) + noise.extra_ns);
+  const Noise& glue = known.value() < kLongGlue ? kShortGlueNoise : kLongGlueNoise;
+  return is_noise(value, known, is_operator ? kOperatorNoise : glue, slowness);
 }
 
 }  // namespace
@@ -157,13 +166,23 @@ std::int64_t ComputeMeter::charge(Segment& segment, std::uint64_t point, const R
   const bool is_operator = segment.operator_depth > 0;
   // The operator before tells places apart that lie between points of the same kinds, such as the imports at the
   // beginning and a line in a loop.
-  const std::uint64_t glue = mix(mix(segment.previous, segment.running), point);
-  LowEnd& known = known_.find(is_operator ? mix(mix(kOperatorKey, segment.running), glue) : glue);
-  segment.parts.push_back({.wall = wall,
-                           .known = &known,
-                           .is_operator = is_operator,
-                           .is_device = is_operator && segment.is_device});
+  const std::uint64_t between = mix(mix(segment.previous, segment.running), point);
+  segment.parts.push_back(is_operator ? Part{.wall = wall,
+                                             .known = &known_.find(mix(mix(kOperatorKey, segment.running), between)),
+                                             .is_operator = true,
+                                             .is_device = segment.is_device}
+                                      : glue(wall, between));
   return measured_ns(segment, std::max<std::int64_t>(now.cpu - segment.begin.cpu, 0)) * kPsPerNs;
+}
+
+ComputeMeter::Part ComputeMeter::glue(std::int64_t wall, std::uint64_t key) {
+  Part part{.wall = wall, .known = &known_.find(key)};
+  if (options_.program == 0 || beginnings_ == kBeginnings) return part;
+  const std::uint32_t occasion = occasions_[key]++;
+  if (occasion >= kFirstOccasions) return part;
+  part.beginning = &known_.find(mix(mix(options_.program, key), occasion));
+  ++beginnings_;
+  return part;
 }
 
 /// With the device's part of it, which stands before it.
@@ -202,6 +221,14 @@ std::int64_t ComputeMeter::recorded_ps(std::uint64_t point) {
   return 0;
 }
 
+bool ComputeMeter::is_known(Part& part, double value, double slowness) {
+  if (part.beginning != nullptr && is_noise(value, *part.beginning, kBeginningNoise, slowness)) {
+    part.known = part.beginning;
+    return true;
+  }
+  return is_noise(value, *part.known, part.is_operator, slowness);
+}
+
 std::int64_t ComputeMeter::measured_ns(Segment& segment, std::int64_t cpu) {
   if (options_.is_raw) return cpu;
   const double slowness = speed_.slowness();
@@ -211,7 +238,8 @@ std::int64_t ComputeMeter::measured_ns(Segment& segment, std::int64_t cpu) {
   for (Part& part : segment.parts) {
     part.wall = std::clamp<std::int64_t>(part.wall, 0, cpu);  // No part computed for longer than the whole.
     part.known->add(part.wall);
-    part.is_far = !is_noise(static_cast<double>(part.wall), *part.known, part.is_operator, slowness);
+    if (part.beginning != nullptr) part.beginning->add(part.wall);
+    part.is_far = !is_known(part, static_cast<double>(part.wall), slowness);
     (part.is_far ? far : charged) += part.is_far ? part.wall : part.known->value();
     if (!part.is_far) rest -= part.wall;
     if (!part.is_far && part.is_device) device_ps_ += part.known->value() * kPsPerNs;
@@ -219,11 +247,11 @@ std::int64_t ComputeMeter::measured_ns(Segment& segment, std::int64_t cpu) {
   if (far == 0) return charged;
   // They share the rest: where the thread was preempted, it is less than what they took.
   const double share = static_cast<double>(std::clamp<std::int64_t>(rest, 0, far)) / static_cast<double>(far);
-  for (const Part& part : segment.parts) {
+  for (Part& part : segment.parts) {
     if (!part.is_far) continue;
     const double value = static_cast<double>(part.wall) * share;
-    const bool is_known = is_noise(value, *part.known, part.is_operator, slowness);
-    const std::int64_t cost = is_known ? part.known->value() : std::llround(value / slowness);
+    const std::int64_t cost =
+        is_known(part, value, slowness) ? part.known->value() : std::llround(value / slowness);
     charged += cost;
     if (part.is_device) device_ps_ += cost * kPsPerNs;
   }
@@ -244,8 +272,7 @@ void ComputeMeter::operator_begin(std::uint64_t key) {
   if (!is_measured() || !segment->is_counting()) return;
   const std::int64_t entered = std::exchange(segment->entered, 0);
   const std::int64_t now = entered > segment->begin.wall ? entered : options_.clock.wall();
-  segment->parts.push_back(
-      {.wall = now - segment->begin.wall, .known = &known_.find(mix(segment->previous, key))});
+  segment->parts.push_back(glue(now - segment->begin.wall, mix(segment->previous, key)));
   segment->previous = key;
   segment->begin.wall = options_.clock.wall();
 }

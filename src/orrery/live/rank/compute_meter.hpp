@@ -11,6 +11,8 @@
 ///   operator   keyed by what runs (name, shapes, types): the low end of all its durations.
 ///   glue       keyed by what it lies between: the low end of its durations when this one is near it, else what it
 ///              took, as different amounts of work may stand behind one key.
+///   beginning  glue that a rank comes to for the first few times, of which there is much before a program's loops: keyed
+///              by program and occasion too, so that a wider margin may count as noise (fresh memory, cold caches).
 /// What is new, or far from what is known, is charged by CPU time (a thread that was preempted did not compute):
 /// that of the segment less that of its known parts, divided by how slow the host is just now.
 #include <atomic>
@@ -64,6 +66,7 @@ struct MeterOptions {
   bool is_recorded = true;  ///< False: record() stays empty, as nobody takes from it.
   /// Where to keep what is known of durations, see KeyTable; null: memory of its own.
   void* table = nullptr;
+  std::uint64_t program = 0;  ///< Tells programs apart; 0: beginnings are glue like any other.
   MeterClock clock = host_clock();
   device::CostModel* model = nullptr;  ///< For kModel; outlives the meter.
 };
@@ -116,6 +119,7 @@ class ComputeMeter {
   struct Part {
     std::int64_t wall = 0;
     LowEnd* known = nullptr;
+    LowEnd* beginning = nullptr;  ///< Of this very occasion; null when it is none.
     bool is_operator = false;
     bool is_device = false;
     bool is_far = false;
@@ -145,10 +149,14 @@ class ComputeMeter {
   [[nodiscard]] bool needs_reading();
   /// The calling thread's; null when another thread has the meter.
   [[nodiscard]] Segment* own_segment();
+  /// Glue of this key that ends now.
+  [[nodiscard]] Part glue(std::int64_t wall, std::uint64_t key);
   void begin_at(const Readings& now);
   std::int64_t end_at(const Readings& now, std::uint64_t point);
   std::int64_t charge(Segment& segment, std::uint64_t point, const Readings& now);
   std::int64_t measured_ns(Segment& segment, std::int64_t cpu);
+  /// Whether so many nanoseconds may be what `part.known` stands for, which may become that of its beginning.
+  static bool is_known(Part& part, double value, double slowness);
   std::int64_t recorded_ps(std::uint64_t point);
   void launch(const device::Cost& cost, bool is_device);
   [[nodiscard]] std::optional<LedgerEntry> next_recorded();
@@ -167,6 +175,8 @@ class ComputeMeter {
   Segment* segment_ = nullptr;                 ///< Its.
   std::unordered_map<const void*, Segment> segments_;
   KeyTable known_;
+  std::unordered_map<std::uint64_t, std::uint32_t> occasions_;  ///< How often glue of a key was met.
+  std::size_t beginnings_ = 0;                                  ///< How many parts had a key of their own.
   HostSpeed speed_;
 };
 

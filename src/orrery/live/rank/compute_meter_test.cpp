@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -119,6 +121,31 @@ TEST_F(Meter, DoesNotHideMoreWorkBehindTheSameKey) {
     charged.push_back(meter.split(kClock) / kPsPerUs);
   }
   EXPECT_EQ(charged, (std::vector<std::int64_t>{100, 100, 100, 900, 100}));
+}
+
+/// What the beginning and the second piece cost a rank of `program` that takes so long for them.
+std::vector<std::int64_t> beginning(void* table, MeterOptions made, std::uint64_t program, std::int64_t first) {
+  made.table = table;
+  made.program = program;
+  ComputeMeter meter{made};
+  std::vector<std::int64_t> charged;
+  meter.begin();
+  for (const std::int64_t took : {first, std::int64_t{100}}) {
+    compute(took * kUs);
+    charged.push_back(meter.split(kClock) / kPsPerUs);
+  }
+  return charged;
+}
+
+TEST_F(Meter, TheBeginningOfAProgramIsKnownByItsOccasion) {
+  alignas(64) static std::array<std::byte, KeyTable::kBytes> table{};
+  using Charged = std::vector<std::int64_t>;
+  for (const std::int64_t light : {300, 300, 300}) beginning(table.data(), options(), 7, light);
+  EXPECT_EQ(beginning(table.data(), options(), 9, 2000), (Charged{2000, 100})) << "another program's";
+  EXPECT_EQ(beginning(table.data(), options(), 9, 2100), (Charged{2000, 100}));
+  EXPECT_EQ(beginning(table.data(), options(), 9, 4400), (Charged{2000, 100})) << "first-touched pages";
+  EXPECT_EQ(beginning(table.data(), options(), 9, 9000), (Charged{9000, 100})) << "other work";
+  EXPECT_EQ(beginning(table.data(), options(), 0, 4400), (Charged{4400, 100})) << "no program";
 }
 
 TEST_F(Meter, AnOperatorWhoseWorkDependsOnItsDataIsBelieved) {

@@ -39,6 +39,12 @@ KeyTable::~KeyTable() {
   if (is_own_) ::munmap(entries_, kBytes);
 }
 
+std::size_t KeyTable::size() const {
+  return static_cast<std::size_t>(std::count_if(entries_, entries_ + kEntries, [](const Entry& entry) {
+    return entry.key.load(std::memory_order_relaxed) != 0;
+  }));
+}
+
 LowEnd& KeyTable::find(std::uint64_t key) {
   constexpr std::size_t kProbes = 64;
   if (key == 0) key = 1;

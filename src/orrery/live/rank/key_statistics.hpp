@@ -43,6 +43,8 @@ class KeyTable {
 
   /// What is known of `key`. Stays where it is. When the table is full, a new key gets an empty LowEnd each time.
   LowEnd& find(std::uint64_t key);
+  /// How many keys it has.
+  [[nodiscard]] std::size_t size() const;
 
  private:
   struct alignas(64) Entry {

@@ -55,6 +55,7 @@ TEST(KeyTable, ForgetsNewKeysWhenFull) {
   for (std::uint64_t key = 1; key <= KeyTable::kEntries; ++key) table.find(key).add(1);
   LowEnd& late = table.find(KeyTable::kEntries + 1);
   late.add(9);
+  EXPECT_EQ(table.size(), KeyTable::kEntries);
   EXPECT_EQ(table.find(KeyTable::kEntries + 2).count(), 0U);
   EXPECT_EQ(table.find(17).count(), 1U);
 }

@@ -160,6 +160,7 @@ MeterOptions Session::meter_options(const JoinReply& reply, pid_t coordinator) {
   options.world = static_cast<std::uint32_t>(world_);
   options.mode = static_cast<MeterMode>(reply.compute);
   options.is_raw = reply.is_raw != 0;
+  options.program = reply.program;
   options.fixed_ps = reply.fixed_ps;
   options.clock_point = static_cast<std::uint64_t>(Point::kClock);
   if (reply.ledger_in >= 0) {
