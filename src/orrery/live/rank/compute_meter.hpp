@@ -11,8 +11,9 @@
 ///   operator   keyed by what runs (name, shapes, types): the low end of all its durations.
 ///   glue       keyed by what it lies between: the low end of its durations when this one is near it, else what it
 ///              took, as different amounts of work may stand behind one key.
-///   beginning  glue that a rank comes to for the first few times, of which there is much before a program's loops: keyed
-///              by program and occasion too, so that a wider margin may count as noise (fresh memory, cold caches).
+///   beginning  glue that a rank comes to for the first few times, of which there is much before a program's loops:
+///              keyed by program and occasion too, so that a wider margin may count as noise (fresh memory, cold
+///              caches).
 /// What is new, or far from what is known, is charged by CPU time (a thread that was preempted did not compute):
 /// that of the segment less that of its known parts, divided by how slow the host is just now.
 #include <atomic>
