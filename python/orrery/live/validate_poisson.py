@@ -26,13 +26,13 @@ def serve(command: matrix.Command, how: list, rate: float, seconds: float) -> di
 
 def measure(command: matrix.Command, cluster: Path, launches: int) -> list:
     """Both sides see the same arrivals. The load is that of the real side, which a first run tells."""
-    real, simulated = ["--real"], ["--cluster", cluster, "--compute", "measured:raw"]
+    real, simulated = ["--real"], ["--cluster", cluster, *matrix.AT_ONCE]
     service = statistics.median(serve(command, real, 4.0, 3.0)["batch_seconds"])
     rows = []
     for load in LOADS:
         rate = load / service
         samples = {"real": [], "simulated": []}
-        for _ in range(max(3, launches // 2)):
+        for _ in range(max(3, launches)):
             samples["real"].append(serve(command, real, rate, SECONDS))
             samples["simulated"].append(serve(command, simulated, rate, SECONDS))
         row = {"load": load, "rate": rate, "requests": len(samples["real"][0]["requests"])}

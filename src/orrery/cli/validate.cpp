@@ -31,7 +31,7 @@ struct Arguments {
 
 constexpr const char* kExamples = R"(Examples:
   orrery validate -o docs/validation.md
-      every program on every link, really and simulated; half an hour on a machine that does nothing else (root)
+      every program on every link, really and simulated; an hour and a half on a machine that does nothing else (root)
   orrery validate --links loopback --programs tp_prefill,sweep --launches 4
 )";
 
@@ -58,8 +58,8 @@ void check(const Arguments& arguments) {
   }
   const std::int64_t launches = read_integer("--launches", arguments.launches);
   if (launches < 1 || launches > 1000) refuse_option("--launches", arguments.launches, "expected 1 to 1000");
-  if (!arguments.clusters.empty() && !fs::is_directory(arguments.clusters)) {
-    refuse_option("--clusters", arguments.clusters, "no such folder");
+  if (fs::exists(arguments.clusters) && !fs::is_directory(arguments.clusters)) {
+    refuse_option("--clusters", arguments.clusters, "not a folder");
   }
   const fs::path folder = fs::path{arguments.output}.parent_path();
   if (!folder.empty() && !fs::is_directory(folder)) {
@@ -94,10 +94,10 @@ void add_validate(CLI::App& root, Session& session) {
   command->add_option("--programs", arguments->programs, "Some of the programs (default: all)");
   command
       ->add_option("--launches", arguments->launches,
-                   "Real launches of each, and half as many simulated runs")
+                   "Real launches of each, and as many simulated runs")
       ->capture_default_str();
   command->add_option("--clusters", arguments->clusters,
-                      "Folder of calibrations to use again; filled where empty");
+                      "Folder of calibrations to use again; made and filled where missing");
   command->add_option("-o,--output", arguments->output, "Page to write; what else is in it stays")
       ->type_name("FILE");
   command->add_option("--python", arguments->python,

@@ -4,6 +4,7 @@
 /// vector each, and written once at the end: appending costs less than looking at the clock.
 #include <time.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <map>
@@ -29,6 +30,7 @@ struct Operation {
   std::int64_t returned = 0;  ///< When the call that posted it came back.
   std::int64_t done = 0;      ///< 0: nobody has seen its end.
   bool has_failed = false;
+  bool is_async = true;  ///< False: the caller waits at once.
   std::string where;
 };
 
@@ -72,6 +74,11 @@ class Log {
   }
   void blocked(std::int64_t begin, std::int64_t end, std::int64_t operation) {
     const std::lock_guard lock{mutex_};
+    if (operation >= 0) {
+      // Between a call and its wait gloo's threads take the core: that is a part of the operation.
+      const Operation& one = operations_[static_cast<std::size_t>(operation)];
+      if (!one.is_async) begin = std::min(begin, one.returned);
+    }
     blocked_.push_back({begin, end, operation});
   }
   void slept(std::int64_t begin, std::int64_t end) {
