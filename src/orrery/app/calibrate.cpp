@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 #include "orrery/app/calibrate_fit.hpp"
 #include "orrery/app/calibrate_probe.hpp"
@@ -51,6 +52,7 @@ std::string comments_of(const Calibration& result, const CalibrateOptions& optio
         "# Median error: {:.1f} % over {} fitted points, {:.1f} % over {} points of other sizes.\n",
         result.fitted_error * 100, std::ranges::count(result.points, false, &CalibrationPoint::is_held_out),
         result.held_out_error * 100, std::ranges::count(result.points, true, &CalibrationPoint::is_held_out));
+    text += fmt::format("# Launches differ by +-{:.1f} % in the median of points.\n", spread_over(result.points) * 100);
     text += "# operation, bytes of the whole buffer, measured, spread over launches, simulated, error:\n";
   }
   for (const CalibrationPoint& point : result.points) {
@@ -172,6 +174,7 @@ Calibration calibrate(const CalibrateOptions& options) {
       if (options.say) options.say("computing, really and simulated");
       values.compute_scale = compute_scale(options, values, result);
     }
+    if (std::string note = disagreement(result.points); !note.empty()) result.notes.push_back(std::move(note));
     result.fitted_error = error_over(result.points, false);
     result.held_out_error = error_over(result.points, true);
   }

@@ -163,6 +163,23 @@ topology::WakeCosts fit_waking(const ClusterValues& values, std::int64_t ranks,
 
 }  // namespace
 
+double spread_over(const std::vector<CalibrationPoint>& points) {
+  std::vector<double> spreads;
+  spreads.reserve(points.size());
+  for (const CalibrationPoint& point : points) spreads.push_back(point.spread);
+  return spreads.empty() ? 0 : median(spreads);
+}
+
+std::string disagreement(const std::vector<CalibrationPoint>& points) {
+  // An idle host: 13 % over loopback, 2 % at 1 Gbit/s.
+  constexpr double kMost = 0.2;
+  const double spread = spread_over(points);
+  if (spread <= kMost) return {};
+  return fmt::format("launches differ by +-{:.0f} % in the median of sizes: the host was busy, or its speed changed; "
+                     "measure again when it does nothing else",
+                     spread * 100);
+}
+
 ClusterValues fit_values(std::int64_t ranks, std::vector<CalibrationPoint>& points,
                          const std::vector<WakingPoint>& waking, const std::function<bool()>& wants_stop) {
   ClusterValues values = fit_link(points, waking);

@@ -33,6 +33,11 @@ struct ClusterValues {
                                        const std::vector<WakingPoint>& waking,
                                        const std::function<bool()>& wants_stop);
 
+/// Half of the range between launches, in the median of the points.
+[[nodiscard]] double spread_over(const std::vector<CalibrationPoint>& points);
+/// What to say of launches that differ more than on a host that does nothing else; "" when they do not.
+[[nodiscard]] std::string disagreement(const std::vector<CalibrationPoint>& points);
+
 /// How much longer real ranks compute than simulated ones on such a cluster: reference.py both ways. Each size of it
 /// goes to `result.slowdown`; the scale is the median of all, or 1 where it cannot be told from that.
 [[nodiscard]] double compute_scale(const CalibrateOptions& options, const ClusterValues& values,

@@ -80,5 +80,15 @@ TEST(CalibrateFit, WhereExchangesBeginToTakeLongerIsFoundAmongNoise) {
   EXPECT_FALSE(find_notice({}).has_value());
 }
 
+TEST(CalibrateFit, LaunchesThatDifferAreNamed) {
+  std::vector<CalibrationPoint> points = messages(0);
+  for (CalibrationPoint& point : points) point.spread = 0.1;
+  points.back().spread = 0.9;  // One of them may.
+  EXPECT_EQ(disagreement(points), "");
+  for (CalibrationPoint& point : points) point.spread = 0.34;
+  EXPECT_NE(disagreement(points).find("+-34 %"), std::string::npos);
+  EXPECT_EQ(disagreement({}), "");
+}
+
 }  // namespace
 }  // namespace orrery::app

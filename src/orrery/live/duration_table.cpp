@@ -18,7 +18,7 @@
 namespace orrery::live {
 namespace {
 
-constexpr int kVersion = 1;  // Of what the table holds; another one is another file.
+constexpr int kVersion = 2;  // Of what the table holds; another one is another file.
 
 /// $ORRERY_CACHE, or where programs keep such things; "" when there is no home.
 std::string cache_folder() {

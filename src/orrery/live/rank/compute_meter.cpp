@@ -26,11 +26,19 @@ constexpr Noise kOperatorNoise{.factor = 8, .extra_ns = 30'000};
 constexpr Noise kShortGlueNoise{.factor = 2, .extra_ns = 10'000};
 constexpr Noise kLongGlueNoise{.factor = 1.5, .extra_ns = 10'000};
 constexpr std::int64_t kLongGlue = 50'000;
+/// A virtual machine stands still now and then, often for microseconds and sometimes for milliseconds, and calls it CPU
+/// time. Work of a key that is far from the low end no more often than that is such a stall; work that depends on its
+/// data is far more often. Glue may hide anything, so a long one is believed. So is a process's first of a kind, which
+/// loads code and touches pages.
+constexpr std::uint32_t kRare = 64;
+constexpr std::uint32_t kRareShort = 8;
+constexpr double kShortStall = 1e5;
+constexpr double kLongestGlueStall = 1e7;
 /// In a process that was just forked every page is written to for the first time: milliseconds, more or less.
 constexpr Noise kBeginningNoise{.factor = 1.5, .extra_ns = 2'000'000};
-/// How often a key is met for the first time, and for how many parts of a rank that is asked.
+/// How many times of a key are its first, and for how many pieces of a rank's glue that is asked.
 constexpr std::uint32_t kFirstOccasions = 4;
-constexpr std::size_t kBeginnings = 64;
+constexpr std::size_t kBeginning = 1024;
 
 /// Its address tells threads apart.
 thread_local constinit char this_thread = 0;
@@ -167,21 +175,32 @@ std::int64_t ComputeMeter::charge(Segment& segment, std::uint64_t point, const R
   // The operator before tells places apart that lie between points of the same kinds, such as the imports at the
   // beginning and a line in a loop.
   const std::uint64_t between = mix(mix(segment.previous, segment.running), point);
-  segment.parts.push_back(is_operator ? Part{.wall = wall,
-                                             .known = &known_.find(mix(mix(kOperatorKey, segment.running), between)),
-                                             .is_operator = true,
-                                             .is_device = segment.is_device}
-                                      : glue(wall, between));
+  segment.parts.push_back(
+      is_operator ? operator_part(wall, mix(mix(kOperatorKey, segment.running), between), segment.is_device)
+                  : glue(wall, between));
   return measured_ns(segment, std::max<std::int64_t>(now.cpu - segment.begin.cpu, 0)) * kPsPerNs;
 }
 
+ComputeMeter::Part ComputeMeter::part(std::int64_t wall, std::uint64_t key) {
+  auto met = met_[key % met_.size()];
+  Part part{.wall = wall, .known = &known_.find(key), .is_first = !met};
+  met = true;
+  return part;
+}
+
+ComputeMeter::Part ComputeMeter::operator_part(std::int64_t wall, std::uint64_t key, bool is_device) {
+  Part found = part(wall, key);
+  found.is_operator = true;
+  found.is_device = is_device;
+  return found;
+}
+
 ComputeMeter::Part ComputeMeter::glue(std::int64_t wall, std::uint64_t key) {
-  Part part{.wall = wall, .known = &known_.find(key)};
-  if (options_.program == 0 || beginnings_ == kBeginnings) return part;
+  Part part = this->part(wall, key);
+  if (options_.program == 0 || glue_count_ == kBeginning) return part;
+  ++glue_count_;
   const std::uint32_t occasion = occasions_[key]++;
-  if (occasion >= kFirstOccasions) return part;
-  part.beginning = &known_.find(mix(mix(options_.program, key), occasion));
-  ++beginnings_;
+  if (occasion < kFirstOccasions) part.beginning = &known_.find(mix(mix(options_.program, key), occasion));
   return part;
 }
 
@@ -229,6 +248,13 @@ bool ComputeMeter::is_known(Part& part, double value, double slowness) {
   return is_noise(value, *part.known, part.is_operator, slowness);
 }
 
+bool ComputeMeter::is_stall(const Part& part, double value) {
+  part.known->note_far();
+  if (part.is_first || (!part.is_operator && value > kLongestGlueStall)) return false;
+  const bool is_short = value < static_cast<double>(part.known->value()) + kShortStall;
+  return part.known->is_rarely_far(is_short ? kRareShort : kRare);
+}
+
 std::int64_t ComputeMeter::measured_ns(Segment& segment, std::int64_t cpu) {
   if (options_.is_raw) return cpu;
   const double slowness = speed_.slowness();
@@ -250,8 +276,8 @@ std::int64_t ComputeMeter::measured_ns(Segment& segment, std::int64_t cpu) {
   for (Part& part : segment.parts) {
     if (!part.is_far) continue;
     const double value = static_cast<double>(part.wall) * share;
-    const std::int64_t cost =
-        is_known(part, value, slowness) ? part.known->value() : std::llround(value / slowness);
+    const bool is_usual = is_known(part, value, slowness) || is_stall(part, value);
+    const std::int64_t cost = is_usual ? part.known->value() : std::llround(value / slowness);
     charged += cost;
     if (part.is_device) device_ps_ += cost * kPsPerNs;
   }
@@ -288,10 +314,7 @@ void ComputeMeter::operator_end() {
   // After a point inside the operator `previous` is that point, and this is the piece that follows it.
   const std::uint64_t piece = segment->previous == segment->running ? 0 : segment->previous;
   const std::uint64_t key = mix(mix(kOperatorKey, segment->running), piece);
-  segment->parts.push_back({.wall = now - segment->begin.wall,
-                            .known = &known_.find(key),
-                            .is_operator = true,
-                            .is_device = segment->is_device});
+  segment->parts.push_back(operator_part(now - segment->begin.wall, key, segment->is_device));
   segment->previous = segment->running;
   segment->begin.wall = options_.clock.wall();
 }

@@ -17,6 +17,7 @@
 /// What is new, or far from what is known, is charged by CPU time (a thread that was preempted did not compute):
 /// that of the segment less that of its known parts, divided by how slow the host is just now.
 #include <atomic>
+#include <bitset>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -123,6 +124,7 @@ class ComputeMeter {
     LowEnd* beginning = nullptr;  ///< Of this very occasion; null when it is none.
     bool is_operator = false;
     bool is_device = false;
+    bool is_first = false;  ///< Of its key in this process.
     bool is_far = false;
   };
   /// What one thread has under way. Another thread may be the rank's for a while.
@@ -150,14 +152,18 @@ class ComputeMeter {
   [[nodiscard]] bool needs_reading();
   /// The calling thread's; null when another thread has the meter.
   [[nodiscard]] Segment* own_segment();
-  /// Glue of this key that ends now.
+  /// Of glue or an operator of this key that ends now.
+  [[nodiscard]] Part part(std::int64_t wall, std::uint64_t key);
   [[nodiscard]] Part glue(std::int64_t wall, std::uint64_t key);
+  [[nodiscard]] Part operator_part(std::int64_t wall, std::uint64_t key, bool is_device);
   void begin_at(const Readings& now);
   std::int64_t end_at(const Readings& now, std::uint64_t point);
   std::int64_t charge(Segment& segment, std::uint64_t point, const Readings& now);
   std::int64_t measured_ns(Segment& segment, std::int64_t cpu);
   /// Whether so many nanoseconds may be what `part.known` stands for, which may become that of its beginning.
   static bool is_known(Part& part, double value, double slowness);
+  /// Whether it was the host that stood still for so long, not the program that did something else.
+  static bool is_stall(const Part& part, double value);
   std::int64_t recorded_ps(std::uint64_t point);
   void launch(const device::Cost& cost, bool is_device);
   [[nodiscard]] std::optional<LedgerEntry> next_recorded();
@@ -176,8 +182,9 @@ class ComputeMeter {
   Segment* segment_ = nullptr;                 ///< Its.
   std::unordered_map<const void*, Segment> segments_;
   KeyTable known_;
-  std::unordered_map<std::uint64_t, std::uint32_t> occasions_;  ///< How often glue of a key was met.
-  std::size_t beginnings_ = 0;                                  ///< How many parts had a key of their own.
+  std::bitset<std::size_t{1} << 16> met_;                       ///< Keys, by their low bits.
+  std::unordered_map<std::uint64_t, std::uint32_t> occasions_;  ///< How often glue of a key was met, at first.
+  std::size_t glue_count_ = 0;                                  ///< Pieces, as far as that is counted.
   HostSpeed speed_;
 };
 

@@ -159,6 +159,38 @@ TEST_F(Meter, AnOperatorWhoseWorkDependsOnItsDataIsBelieved) {
   EXPECT_EQ(last, 5000 * kPsPerUs);
 }
 
+TEST_F(Meter, AHostThatStandsStillIsNotTheProgramsWork) {
+  ComputeMeter meter{options()};
+  const auto charged = [&](std::int64_t glue, std::int64_t took) {
+    meter.begin();
+    compute(glue * kUs);
+    run(meter, kMatmul, took * kUs);
+    return meter.end(kWait) / kPsPerUs;
+  };
+  for (int i = 0; i < 2048; ++i) charged(10, 100);
+  EXPECT_EQ(charged(10, 4000), 110) << "once in 2048";
+  EXPECT_EQ(charged(4000, 100), 110) << "glue, too";
+  EXPECT_EQ(charged(40000, 100), 40100) << "but long glue may be anything";
+  for (int i = 0; i < 64; ++i) charged(10, 4000);
+  EXPECT_EQ(charged(10, 4000), 4010) << "too often to be the host";
+}
+
+TEST_F(Meter, AProcesssFirstOfAKindIsBelieved) {
+  alignas(64) static std::array<std::byte, KeyTable::kBytes> table{};
+  MeterOptions made = options();
+  made.table = table.data();
+  for (const std::int64_t first : {100, 2000}) {
+    ComputeMeter meter{made};
+    std::int64_t charged = 0;
+    for (int i = 0; i < 200; ++i) {
+      meter.begin();
+      run(meter, kMatmul, (i == 0 ? first : 100) * kUs);
+      charged += meter.end(kWait) / kPsPerUs;
+    }
+    EXPECT_EQ(charged, 199 * 100 + first);
+  }
+}
+
 TEST_F(Meter, NewWorkOnASlowHostIsChargedAsOnAFastOne) {
   ComputeMeter meter{options()};
   meter.begin();

@@ -28,6 +28,15 @@ std::int64_t LowEnd::value() const {
   return smallest_[step].load(std::memory_order_relaxed);
 }
 
+void LowEnd::note_far() {
+  const std::uint32_t before = far_.load(std::memory_order_relaxed);
+  if (before != UINT32_MAX) far_.store(before + 1, std::memory_order_relaxed);
+}
+
+bool LowEnd::is_rarely_far(std::uint32_t one_of) const {
+  return count() / one_of >= std::max(1U, far_.load(std::memory_order_relaxed));
+}
+
 KeyTable::KeyTable() : entries_{nullptr}, is_own_{true} {
   void* memory =
       ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

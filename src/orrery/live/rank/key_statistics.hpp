@@ -18,12 +18,17 @@ class LowEnd {
   [[nodiscard]] std::uint32_t count() const { return count_.load(std::memory_order_relaxed); }
   /// count() > 0.
   [[nodiscard]] std::int64_t value() const;
+  /// One of the values was far from what the others stand for.
+  void note_far();
+  /// Whether that happens in at most one of so many.
+  [[nodiscard]] bool is_rarely_far(std::uint32_t one_of) const;
 
  private:
   static constexpr std::size_t kKept = 4;
   static constexpr std::uint32_t kPerStep = 16;  ///< So many values for each step away from the smallest.
   std::array<std::atomic<std::int64_t>, kKept> smallest_{};
   std::atomic<std::uint32_t> count_{0};
+  std::atomic<std::uint32_t> far_{0};
 };
 
 /// LowEnds by key, in memory that may be shared: ranks that run the same program then know the same, and are charged
