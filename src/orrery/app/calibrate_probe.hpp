@@ -51,7 +51,9 @@ struct ProbeTimes {
 [[nodiscard]] std::vector<Probe> plan_notice(const CalibrateOptions& options);
 
 /// From which delay on the directions of an exchange follow each other, so that it takes nearly twice as long: what
-/// sorts most of the calls of those probes. Nothing when too few of both kinds were seen. In picoseconds.
+/// sorts most of the calls of those probes. kNeverNoticed where late calls take no longer than others, as in one host's
+/// memory; nothing when there are too few of them. In picoseconds.
+inline constexpr double kNeverNoticed = 1e12;
 [[nodiscard]] std::optional<double> find_notice(const std::vector<LateCall>& calls);
 
 /// The probe as `orrery collective` names it, and the whole buffer of it.

@@ -302,6 +302,7 @@ class LiveRun : Pinned {
     reply.arena = arena_.descriptor();
     reply.core = cores.empty() ? -1 : cores[rank % cores.size()];
     reply.is_captured = capture_ ? 1 : 0;
+    reply.is_gloo = plan_.algorithm == "gloo" ? 1 : 0;
     reply.compute = static_cast<std::uint32_t>(plan_.compute.mode);
     reply.is_raw = plan_.compute.is_raw ? 1 : 0;
     reply.program = program_;

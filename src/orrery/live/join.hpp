@@ -36,6 +36,7 @@ struct JoinReply {
   std::uint64_t program = 0;      ///< Tells programs apart, for what is known of them.
   std::int64_t fixed_ps = 0;      ///< For the fixed modes.
   std::uint32_t is_captured = 0;  ///< orrery_awaited() is wanted.
+  std::uint32_t is_gloo = 0;      ///< Collectives are gloo's, with its memory.
   std::int64_t epoch_ns = 0;      ///< What CLOCK_REALTIME shows at the beginning.
   char reason[256]{};             ///< Why not, when not accepted.
 };

@@ -218,7 +218,9 @@ void LiveService::handle(engine::ProcessId process, const engine::Call& call) {
   ++asker.turn;
   if (static_cast<Request>(call.operation) != Request::kTest) asker.polls_since = kTimeMax;
   asker.asked = now;
-  asker.times.compute += now - asker.resumed;
+  const Duration touched{std::clamp<std::int64_t>(call.arguments[3], 0, count_ps(now - asker.resumed))};
+  asker.times.compute += now - asker.resumed - touched;
+  asker.times.communication += touched;
   if (setup_.capture != nullptr) setup_.capture->on_request(rank, now);
   if (engine::Observer* observer = setup_.engine.observer(); observer != nullptr && now > asker.resumed) {
     observer->span(observer->track("ranks", rank_name(rank)), "compute", asker.resumed, now, "");

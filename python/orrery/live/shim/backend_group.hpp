@@ -47,6 +47,12 @@ inline Work::Event Backend::event_of(const Call& call, const Tensors& payload, c
   return {label_ + ":" + title, has_inputs ? payload : outputs};
 }
 
+/// ProcessGroupGloo gathers into one flat buffer, and scatters what it has added up in a copy of the input.
+inline std::int64_t Backend::scratch_bytes(const Call& call, std::int64_t in, std::int64_t out) {
+  if (call.kind == ORRERY_ALL_GATHER || call.kind == ORRERY_GATHER) return out;
+  return call.kind == ORRERY_REDUCE_SCATTER ? in : 0;
+}
+
 inline WorkPointer Backend::post(const Call& call, const Sizes& sizes, const Tensors& payload,
                                  Tensors outputs, Work::Take take) {
   const Pause pause;
@@ -85,6 +91,7 @@ inline WorkPointer Backend::post(const Call& call, const Sizes& sizes, const Ten
   std::strncpy(op->where, place.line.c_str(), sizeof op->where - 1);
   const Work::Event event = event_of(call, payload, outputs);
   auto work = c10::make_intrusive<Work>(rank_, call.type, event, op, std::move(outputs), std::move(take));
+  work->set_scratch(scratch_bytes(call, bytes, bytes_of(work->outputs())));
   if (Dataflow::is_on()) {
     Dataflow::instance().close();
     // Outputs of several inputs in one call do not lie in the order of members.

@@ -2,8 +2,13 @@
 #pragma once
 /// Tensors to and from flat memory: row-major, no gaps. Dense tensors on the CPU are one memcpy, everything else
 /// (strides, conjugation, other devices) one copy_() of torch.
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cstring>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 #include "orrery_rank.h"
 #include "torch.hpp"
@@ -44,9 +49,33 @@ inline void copy_in(void* flat, const at::Tensor& tensor) {
   view_as(tensor, flat).copy_(tensor, /*non_blocking=*/true);
 }
 
+/// Pages of results that the program had not touched before they came: new memory costs its owner's first touch, which
+/// a real network's thread does while the operation lasts.
+class FreshPages {
+ public:
+  /// Results are about to be written here.
+  static void look(const void* memory, std::int64_t bytes) {
+    constexpr std::int64_t kLeast = 1 << 16;  // Less is not worth a system call.
+    if (bytes < kLeast || orrery_is_measured() == 0) return;
+    static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(memory) / page * page;
+    const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(memory) + static_cast<std::uintptr_t>(bytes);
+    resident_.resize((end - begin + page - 1) / page);
+    if (::mincore(reinterpret_cast<void*>(begin), end - begin, resident_.data()) != 0) return;
+    for (const unsigned char flags : resident_) count_ += (flags & 1U) == 0 ? 1 : 0;
+  }
+  /// Since the last time.
+  static std::uint64_t take() { return std::exchange(count_, 0); }
+
+ private:
+  static inline thread_local std::uint64_t count_ = 0;
+  static inline thread_local std::vector<unsigned char> resident_;
+};
+
 inline void copy_out(const at::Tensor& tensor, const void* flat) {
   if (tensor.numel() == 0) return;
   if (is_flat(tensor)) {
+    FreshPages::look(tensor.const_data_ptr(), bytes_of(tensor));
     std::memcpy(tensor.mutable_data_ptr(), flat, static_cast<std::size_t>(bytes_of(tensor)));
     return;
   }
@@ -67,7 +96,10 @@ inline void copy_out_front(const at::Tensor& tensor, const void* flat, std::int6
 class Target {
  public:
   explicit Target(const at::Tensor& tensor) : tensor_{tensor} {
-    if (is_flat(tensor)) return;
+    if (is_flat(tensor)) {
+      FreshPages::look(tensor.const_data_ptr(), bytes_of(tensor));
+      return;
+    }
     const at::AutoDispatchBelowADInplaceOrView guard;
     buffer_ = at::empty(tensor.sizes(), at::TensorOptions{}.dtype(tensor.dtype()).device(at::kCPU));
   }

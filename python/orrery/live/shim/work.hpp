@@ -17,6 +17,7 @@
 #include <optional>
 
 #include "dataflow.hpp"
+#include "memory.hpp"
 #include "own_bytes.hpp"
 #include "rank.hpp"
 
@@ -63,6 +64,8 @@ class Work final : public c10d::Work {
 
   const Tensors& outputs() const { return outputs_; }
   void set_own(const OwnBytes& own) { own_ = own; }
+  /// What the backend of a real run takes for itself while the operation lasts.
+  void set_scratch(std::int64_t bytes) { scratch_bytes_ = bytes; }
   /// The program builds on the results from now on.
   void tell_awaited() {
     orrery_awaited(handle_);
@@ -119,6 +122,7 @@ class Work final : public c10d::Work {
   std::atomic<bool> was_awaited_{false};
   std::atomic<bool> is_deferred_{false};
   int source_ = -1;
+  std::int64_t scratch_bytes_ = 0;
   std::int64_t duration_ps_ = 0;
   c10::intrusive_ptr<c10::ivalue::Future> future_;  ///< Guarded by the list's mutex.
 };
@@ -259,6 +263,7 @@ class Pending {
     }
     for (auto& work : ended) {
       work->land();
+      orrery_touched(FreshPages::take(), work->scratch_bytes_);
       const std::lock_guard lock{mutex_};
       set_landed(std::move(work));
     }

@@ -56,6 +56,10 @@ constexpr std::uint64_t kReferenceKey = 0x7265666572656e63;
 /// Stands in a ledger before the entry whose device part it is; no kind of point.
 constexpr std::uint64_t kDeviceEntry = 64;
 
+/// Stands in a ledger for touch(); no kind of point.
+constexpr std::uint64_t kTouchEntry = 65;
+constexpr std::uint64_t kPageKey = 0x70616765;
+
 /// Sets operators apart from the glue between two of them.
 constexpr std::uint64_t kOperatorKey = 0x6f70657261746f72;
 
@@ -74,7 +78,10 @@ bool is_noise(double value, const LowEnd& known, bool is_operator, double slowne
 }  // namespace
 
 MeterClock host_clock() {
-  return {.wall = real_now, .thread_cpu = real_thread_cpu, .reference_loop = time_reference_loop};
+  return {.wall = real_now,
+          .thread_cpu = real_thread_cpu,
+          .reference_loop = time_reference_loop,
+          .page_touch = time_page_touch};
 }
 
 ComputeMeter::ComputeMeter(MeterOptions options)
@@ -83,7 +90,13 @@ ComputeMeter::ComputeMeter(MeterOptions options)
               options_.mode == MeterMode::kModel ||
                   (options_.ledger != nullptr && options_.ledger->is_device_time())},
       known_{options_.table != nullptr ? KeyTable{options_.table} : KeyTable{}},
-      speed_{options_.clock.reference_loop, known_.find(kReferenceKey)} {}
+      speed_{options_.clock.reference_loop, known_.find(kReferenceKey)} {
+  if (!is_measured() || options_.clock.page_touch == nullptr) return;
+  LowEnd& known = known_.find(kPageKey);
+  page_ns_ = options_.clock.page_touch();
+  known.add(page_ns_);
+  if (!options_.is_raw) page_ns_ = known.value();
+}
 
 bool ComputeMeter::wants_operators() const {
   return (options_.mode == MeterMode::kMeasured && !options_.is_raw) || options_.mode == MeterMode::kFixedOperator ||
@@ -204,6 +217,18 @@ ComputeMeter::Part ComputeMeter::glue(std::int64_t wall, std::uint64_t key) {
   return part;
 }
 
+std::int64_t ComputeMeter::touch(std::uint64_t pages) {
+  if (options_.mode == MeterMode::kLedger && !is_mismatched_) {
+    if (!ahead_) ahead_ = next_recorded();
+    if (!ahead_ || ahead_->point != kTouchEntry) return 0;
+    return std::exchange(ahead_, std::nullopt)->picoseconds;
+  }
+  if (!is_measured() || pages == 0) return 0;
+  const std::int64_t charged = static_cast<std::int64_t>(pages) * page_ns_ * kPsPerNs;
+  if (options_.is_recorded) record_.add({.point = kTouchEntry, .picoseconds = charged});
+  return charged;
+}
+
 /// With the device's part of it, which stands before it.
 std::optional<LedgerEntry> ComputeMeter::next_recorded() {
   std::optional<LedgerEntry> entry = options_.ledger->next();
@@ -229,6 +254,8 @@ std::int64_t ComputeMeter::recorded_ps(std::uint64_t point) {
       extra_looks_ = 0;
       return before + take();
     }
+    const bool is_touch = ahead_ && ahead_->point == kTouchEntry;  // After a look that is missing.
+    if (is_touch) continue;
     if (point == options_.clock_point && ++extra_looks_ <= kMostExtraLooks) return 0;
     if (point == options_.clock_point || !ahead_ || ahead_->point != options_.clock_point) break;
   }

@@ -46,6 +46,7 @@ struct MeterClock {
   std::int64_t (*wall)();
   std::int64_t (*thread_cpu)();
   std::int64_t (*reference_loop)() = nullptr;  ///< See HostSpeed.
+  std::int64_t (*page_touch)() = nullptr;      ///< What the first touch of a page costs.
 };
 [[nodiscard]] MeterClock host_clock();
 
@@ -105,6 +106,10 @@ class ComputeMeter {
   /// Of what end() or split() gave last, the part of such operators.
   [[nodiscard]] std::int64_t device_ps() const { return device_ps_; }
   [[nodiscard]] bool is_measured() const { return options_.mode == MeterMode::kMeasured; }
+
+  /// Picoseconds to charge for results that came into so many pages which nobody had touched yet: a real network's
+  /// thread pays for them within the operation. Only where computing is measured, or was.
+  std::int64_t touch(std::uint64_t pages);
 
   /// What happens in between is not charged. They nest.
   void pause();
@@ -186,6 +191,7 @@ class ComputeMeter {
   std::unordered_map<std::uint64_t, std::uint32_t> occasions_;  ///< How often glue of a key was met, at first.
   std::size_t glue_count_ = 0;                                  ///< Pieces, as far as that is counted.
   HostSpeed speed_;
+  std::int64_t page_ns_ = 0;  ///< See touch().
 };
 
 }  // namespace orrery::live

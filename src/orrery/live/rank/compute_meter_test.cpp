@@ -365,6 +365,38 @@ TEST_F(Meter, WhatItRecordsItRepeats) {
   EXPECT_EQ(mismatches[0].recorded, std::nullopt);
 }
 
+TEST_F(Meter, FirstTouchesOfResultsAreChargedAndRepeated) {
+  MeterOptions made = options();
+  made.clock.page_touch = [] { return std::int64_t{500}; };
+  ComputeMeter first{made};
+  first.begin();
+  compute(10 * kUs);
+  EXPECT_EQ(first.end(kWait), 10 * kPsPerUs);
+  EXPECT_EQ(first.touch(40), 20 * kPsPerUs);
+  first.begin();
+  EXPECT_EQ(first.touch(0), 0);
+  compute(5 * kUs);
+  EXPECT_EQ(first.end(kWait), 5 * kPsPerUs);
+
+  const std::string bytes = first.record().finish();
+  for (const bool is_asked : {true, false}) {
+    LedgerReader ledger{bytes};
+    MeterOptions again = options(MeterMode::kLedger);
+    again.clock_point = kClock;
+    again.ledger = &ledger;
+    again.on_mismatch = [](const LedgerMismatch&) { FAIL(); };
+    ComputeMeter second{again};
+    second.begin();
+    EXPECT_EQ(second.end(kWait), 10 * kPsPerUs);
+    if (is_asked) {
+      EXPECT_EQ(second.touch(7), 20 * kPsPerUs);
+      EXPECT_EQ(second.touch(0), 0);
+    }
+    second.begin();
+    EXPECT_EQ(second.end(kWait), (is_asked ? 5 : 25) * kPsPerUs);
+  }
+}
+
 TEST_F(Meter, ReportsAnotherPathThanRecordedOnce) {
   LedgerWriter writer;
   writer.add({.point = kClock, .picoseconds = 11});

@@ -185,6 +185,16 @@ void orrery_result_ready(const orrery_op* op) {
   engine::futex_wake_all(table.state);
 }
 
+void orrery_touched(uint64_t pages, int64_t scratch_bytes) {
+  if (session() == nullptr) return;
+  guarded([&] {
+    Session& self = *session();
+    const std::scoped_lock lock{self.mutex()};
+    self.touch(pages, scratch_bytes);
+    return 0;
+  });
+}
+
 void orrery_op_release(orrery_op* op) {
   if (op->failed != 0) return;  // Others may still read it; failures are few.
   if (op->table != 0) {

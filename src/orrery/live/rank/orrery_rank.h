@@ -212,6 +212,9 @@ orrery_op* orrery_sender_op(const orrery_op* op);
 void* orrery_result(const orrery_op* op);
 void* orrery_result_new(const orrery_op* op, size_t bytes);
 void orrery_result_ready(const orrery_op* op);
+/* After the results of an operation were copied to the program: into so many pages that it had not touched yet. And
+ * how many bytes gloo would have taken for it meanwhile. Zeros must be told, too. */
+void orrery_touched(uint64_t pages, int64_t scratch_bytes);
 /* This member has taken what it wanted: `op`, its table, its peers' payloads may be gone afterwards. Exactly once
  * per operation that has ended, failed ones included. A sender calls it for its own send, too. */
 void orrery_op_release(orrery_op* op);

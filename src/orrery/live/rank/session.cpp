@@ -100,6 +100,7 @@ Session::Session(const JoinReply& reply, pid_t coordinator, int rank, int world)
       rank_{rank},
       world_{world},
       is_captured_{reply.is_captured != 0},
+      has_scratch_{reply.is_gloo != 0},
       meter_{meter_options(reply, coordinator)} {
   pin(reply.core);
 }
@@ -220,6 +221,18 @@ std::int64_t Session::pass(Point point, bool is_short) {
   return clock();
 }
 
+void Session::touch(std::uint64_t pages, std::int64_t scratch_bytes) {
+  if (queues_) return;  // Results lie in a device's memory.
+  static const std::int64_t page = ::sysconf(_SC_PAGESIZE);
+  if (has_scratch_) pages += static_cast<std::uint64_t>(scratch_.touch(scratch_bytes) / page);
+  const double scale = std::bit_cast<double>(page_.compute_scale_bits.load(std::memory_order_relaxed));
+  const std::int64_t charged = scaled(meter_.touch(pages), scale);
+  if (charged == 0) return;
+  port_.advance(Duration{charged});
+  touched_ps_ += charged;
+  publish();
+}
+
 void Session::stamp_posts() {
   for (orrery_op* const op : unstamped_) op->posted_ps = stamp(*op);
   unstamped_.clear();
@@ -257,7 +270,7 @@ void Session::resume_computing() { meter_.begin(); }
 std::int64_t Session::request(Request request, std::int64_t argument, bool is_device) {
   engine::Call call;
   call.operation = static_cast<std::uint32_t>(request);
-  call.arguments = {oldest_post_, static_cast<std::int64_t>(segments_), argument};
+  call.arguments = {oldest_post_, static_cast<std::int64_t>(segments_), argument, std::exchange(touched_ps_, 0)};
   oldest_post_ = 0;
   newest_post_ = nullptr;
   const std::int64_t asked = count_ps(port_.clock());

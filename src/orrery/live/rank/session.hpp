@@ -14,6 +14,7 @@
 #include "orrery/live/arena.hpp"
 #include "orrery/live/join.hpp"
 #include "orrery/live/rank/compute_meter.hpp"
+#include "orrery/live/rank/scratch_memory.hpp"
 #include "orrery/live/rank/queue_clock.hpp"
 
 namespace orrery::live {
@@ -50,6 +51,10 @@ class Session {
   void pause();
   void resume();
   [[nodiscard]] bool is_paused() const { return pauses_ > 0; }
+
+  /// An operation brought results into so many pages that were not touched before, and took so many bytes of the
+  /// backend's own meanwhile. See ComputeMeter::touch() and ScratchMemory.
+  void touch(std::uint64_t pages, std::int64_t scratch_bytes);
 
   /// The program computes on a device with queues: its own clock is then the host's, which may lie behind the port's
   /// (what the simulation has told of: a queue waits for that, the host need not).
@@ -93,6 +98,7 @@ class Session {
   int rank_;
   int world_;
   bool is_captured_;
+  bool has_scratch_;
   int ledger_out_ = -1;
   std::string ledger_text_;
   std::unique_ptr<LedgerReader> ledger_;
@@ -108,6 +114,8 @@ class Session {
   std::size_t wait_room_ = 0;
   std::uint64_t handles_ = 0;
   std::uint64_t segments_ = 0;
+  std::int64_t touched_ps_ = 0;  ///< Since the last request.
+  ScratchMemory scratch_;
   std::unordered_map<std::uint64_t, std::uint64_t> generations_;
 };
 
