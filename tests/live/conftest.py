@@ -7,6 +7,8 @@ a test that takes a `case` gets its outcome from `ahead(case)`.
 
 import importlib.util
 import os
+import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -15,6 +17,19 @@ from pathlib import Path
 
 import pytest
 from live_case import Case, execute
+
+
+def pytest_configure() -> None:
+    """Some virtual machines announce matrix instructions that torch's kernels cannot use there: torch itself dies of
+    them. The tests are of other things."""
+    variable = "ONEDNN_MAX_CPU_ISA"
+    if variable in os.environ or "amx_bf16" not in Path("/proc/cpuinfo").read_text():
+        return
+    product = "import torch; a = torch.ones(64, 128).bfloat16(); a @ a.T"
+    done = subprocess.run([sys.executable, "-c", product], capture_output=True, check=False)
+    if done.returncode == -signal.SIGILL:
+        os.environ[variable] = "AVX512_CORE_FP16"
+        print(f"notice: torch dies of a bfloat16 product on this machine: {variable}={os.environ[variable]}")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
