@@ -28,6 +28,8 @@ bench: build  ## Measure speed and accuracy; writes build/bench/results.json
 	@tools/setup build bench
 	@tools/build bench
 	@.venv/bin/python bench/run.py --build build/bench --output build/bench/results.json
+	@tools/setup live
+	@.venv/bin/python bench/live_bench.py --json build/bench/results.json
 
 validate: build  ## Compare models with measurements; rewrites docs/validation.md
 	@tools/setup build validate

@@ -70,6 +70,7 @@ def bench_ranks(orrery: Path, repeats: int, results: dict) -> None:
     text, seconds = run(orrery, "-n", 64, "--cluster", star(64), HERE / "live" / "all_reduce_loop.py", 1)
     show("start_64_ranks_seconds", seconds, 15, results)
     show("start_64_ranks_gib", memory_mib(text) / 1024, 4, results)
+    run(orrery, "-n", 32, "--cluster", star(32), independent)  # What is known of durations settles.
     shares = []
     for _ in range(repeats):
         words = ["--json", "--cluster", star(32), "--warmup", "barrier:1", independent]

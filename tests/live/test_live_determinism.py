@@ -23,6 +23,9 @@ for step in range(5):
     else: dist.recv(x, rank - 1)
     parts = [torch.empty(64, 64) for _ in range(world)]
     dist.all_gather(parts, y)
+    large = [torch.empty(1 << 18) for _ in range(world)]  # In pages that nobody has touched.
+    work = dist.all_gather(large, torch.ones(1 << 18), async_op=step % 2 == 0)
+    if work: time.sleep(0.01); work.wait()
     work = dist.barrier(async_op=True)
     while not work.is_completed(): pass
 store = dist.distributed_c10d._get_default_store()
@@ -98,6 +101,40 @@ def test_same_compute_gives_the_same_bytes(case: Case, ahead: Callable[[Case], l
         (first,) = results(outcomes[:1], ["first"])
         assert first["manifest"]["digest"] == second["manifest"]["digest"]
         assert first["total_ps"] == second["total_ps"]
+
+
+AGAIN = Case(
+    "ledger of a ledger",
+    run=run_all(run_once([], "first"), run_once(LEDGER, "second"), run_once(["--compute", "ledger:second"], "third")),
+)
+
+
+@pytest.mark.parametrize("case", ids([AGAIN]))
+def test_a_ledger_of_a_ledger_is_the_same(case: Case, ahead: Callable[[Case], list[Outcome]]) -> None:
+    first, second, third = results(ahead(case), ["first", "second", "third"])
+    assert first["total_ps"] == second["total_ps"] == third["total_ps"]
+    assert [rank["communication_ps"] for rank in second["ranks"]] == [
+        rank["communication_ps"] for rank in third["ranks"]
+    ]
+
+
+MARKED = """
+import torch, torch.distributed as dist
+dist.init_process_group()
+parts = [torch.empty(1 << 20) for _ in range(2)]
+dist.all_gather(parts, torch.ones(1 << 20))
+with torch.profiler.record_function("timed"): pass
+dist.barrier()
+"""
+TOUCHES = Case("touches before a mark", MARKED, words=["-n", "2", "--warmup", "mark:timed", "--out", "out"])
+
+
+@pytest.mark.parametrize("case", ids([TOUCHES]))
+def test_first_touches_before_a_mark_are_not_after_it(case: Case, ahead: Callable[[Case], Outcome]) -> None:
+    (result,) = results([ahead(case)], ["out"])
+    for rank in result["ranks"]:
+        assert rank["compute_ps"] > 0
+        assert rank["communication_ps"] < 1e9  # A barrier's.
 
 
 ALONE = """

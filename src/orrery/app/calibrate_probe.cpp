@@ -181,7 +181,7 @@ std::vector<Probe> plan_waking(const CalibrateOptions& options) {
 std::vector<Probe> plan_notice(const CalibrateOptions& options) {
   std::vector<Probe> probes;
   if (options.what != "collectives" || options.ranks != 2) return probes;
-  constexpr std::array<std::int64_t, 6> kLate{50, 100, 150, 200, 300, 400};
+  constexpr std::array<std::int64_t, 8> kLate{1, 50, 100, 150, 200, 300, 400, 1000};
   constexpr std::int64_t kCalls = 10;
   constexpr std::int64_t kParts = 30;  // Of the budget: milliseconds of a link, which tell one kind from the other.
   const std::int64_t bytes = budget_of(options) / kParts;
@@ -202,8 +202,8 @@ std::optional<double> find_notice(const std::vector<LateCall>& calls) {
   std::ranges::sort(sorted, {}, &LateCall::delay);
   std::vector<double> times;
   for (const LateCall& call : sorted) times.push_back(call.time);
-  const auto third = static_cast<std::ptrdiff_t>(times.size() / 3);
-  if (median({times.end() - third, times.end()}) < median({times.begin(), times.begin() + third}) * kSlower) {
+  const auto part = static_cast<std::ptrdiff_t>(times.size() / 8);  // As many as come together, and as come last.
+  if (median({times.end() - part, times.end()}) < median({times.begin(), times.begin() + part}) * kSlower) {
     return kNeverNoticed;
   }
   std::ranges::sort(times);

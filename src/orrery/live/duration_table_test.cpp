@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -38,7 +39,7 @@ class Durations : public testing::Test {
     ::unsetenv("ORRERY_CACHE");
     std::filesystem::remove_all(folder_);
   }
-  const std::string folder_ = testing::TempDir() + "orrery_durations_test";
+  const std::string folder_ = testing::TempDir() + "orrery_durations_test_" + std::to_string(::getpid());
 };
 
 TEST_F(Durations, AreKeptFromRunToRun) {

@@ -24,7 +24,7 @@ struct Launch {
   std::vector<std::string> environment;  ///< "NAME=value".
 };
 
-/// Tells programs apart: the words, and what stands in the script.
+/// Tells programs apart: the words, and what stands in the script if it is one.
 [[nodiscard]] std::uint64_t program_digest(const std::vector<std::string>& program);
 
 /// `address` is the coordinator's, `control` the launcher's descriptor, `outputs` those of TaggedOutput or none.

@@ -17,7 +17,8 @@ namespace orrery::live {
 inline constexpr std::uint64_t kArenaPart = std::uint64_t{1} << 36;  ///< Sparse: costs nothing until touched.
 
 /// Requests of a rank that block it (engine::Call::operation). arguments[0] is always the oldest operation posted
-/// since the last request (offset, 0 = none; the rest follow by orrery_op::next), arguments[1] the ledger position.
+/// since the last request (offset, 0 = none; the rest follow by orrery_op::next), arguments[1] how
+/// many points it has passed, arguments[3] what first touches have cost it since the last request, in picoseconds.
 enum class Request : std::uint32_t {
   kFlush = 1,  ///< Nothing but the posts.
   kWait,       ///< [2] offset of a WaitSet. Answer: index of the operation that ended, or a negative Answer.

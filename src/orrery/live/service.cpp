@@ -123,7 +123,7 @@ void LiveService::post(std::uint32_t rank, std::int64_t offset) {
   if (op.kind == ORRERY_NEW_GROUP) return new_group(op);
   if (op.kind == ORRERY_END_GROUP) return ArenaHeap::release(&op);
   if (op.kind == ORRERY_MARK) {
-    end_warmup(rank);
+    end_warmup(rank, Duration{static_cast<std::int64_t>(op.sequence)});
     return ArenaHeap::release(&op);
   }
   if (op.kind == ORRERY_AWAITED) {
@@ -157,13 +157,17 @@ void LiveService::post(std::uint32_t rank, std::int64_t offset) {
   }
 }
 
-void LiveService::end_warmup(std::uint32_t rank) {
+void LiveService::end_warmup(std::uint32_t rank, Duration touched) {
   Rank& marked = ranks_[rank];
   if (marked.warmup.begin != Time{}) return;
   marked.warmup = marked.times;
   marked.warmup.begin = setup_.engine.now();
   // A rank that runs is charged at its next request.
-  if (marked.waits == Waits::kNothing) marked.warmup.compute += setup_.engine.now() - marked.resumed;
+  if (marked.waits != Waits::kNothing) return;
+  const Duration ran = setup_.engine.now() - marked.resumed;
+  const Duration touching = std::clamp(touched, Duration{}, ran);
+  marked.warmup.compute += ran - touching;
+  marked.warmup.communication += touching;
 }
 
 RankTimes LiveService::times(std::uint32_t rank) const {
@@ -218,12 +222,16 @@ void LiveService::handle(engine::ProcessId process, const engine::Call& call) {
   ++asker.turn;
   if (static_cast<Request>(call.operation) != Request::kTest) asker.polls_since = kTimeMax;
   asker.asked = now;
-  const Duration touched{std::clamp<std::int64_t>(call.arguments[3], 0, count_ps(now - asker.resumed))};
+  const Duration touched = std::clamp(Duration{call.arguments[3]}, Duration{}, now - asker.resumed);
   asker.times.compute += now - asker.resumed - touched;
   asker.times.communication += touched;
   if (setup_.capture != nullptr) setup_.capture->on_request(rank, now);
-  if (engine::Observer* observer = setup_.engine.observer(); observer != nullptr && now > asker.resumed) {
-    observer->span(observer->track("ranks", rank_name(rank)), "compute", asker.resumed, now, "");
+  if (engine::Observer* observer = setup_.engine.observer(); observer != nullptr) {
+    const auto span = [&](const char* name, Time begin, Time end) {
+      if (end > begin) observer->span(observer->track("ranks", rank_name(rank)), name, begin, end, "");
+    };
+    span("first touches", asker.resumed, asker.resumed + touched);
+    span("compute", asker.resumed + touched, now);
   }
   switch (static_cast<Request>(call.operation)) {
     case Request::kFlush:

@@ -106,7 +106,8 @@ class LiveService final : public Pinned,
   bool stands_in_line(std::uint32_t rank, std::int64_t offset);
   void next_in_line(std::uint32_t rank, const orrery_op& op);
   void new_group(orrery_op& op);
-  void end_warmup(std::uint32_t rank);
+  /// `touched`: of what the rank has done since it was resumed, the first touches, which are communication.
+  void end_warmup(std::uint32_t rank, Duration touched = {});
   Group& group_of(std::uint32_t rank, const orrery_op& op);
   void wait(std::uint32_t rank, std::int64_t offset);
   void poll(std::uint32_t rank, std::uint64_t handle);

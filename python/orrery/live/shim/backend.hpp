@@ -94,8 +94,8 @@ class Backend final : public c10d::Backend {
   };
   using Sizes = std::vector<std::int64_t>;
 
-  /// Posts one operation: `payload` is copied now, one tensor after the other; `take` writes `outputs` at the end.
   static std::int64_t scratch_bytes(const Call& call, std::int64_t in, std::int64_t out);
+  /// Posts one operation: `payload` is copied now, one tensor after the other; `take` writes `outputs` at the end.
   WorkPointer post(const Call& call, const Sizes& sizes, const Tensors& payload, Tensors outputs,
                    Work::Take take);
   /// What torch's profiler is told, if it listens: "gloo:all_reduce", and the tensors for their shapes.

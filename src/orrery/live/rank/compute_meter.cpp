@@ -28,11 +28,12 @@ constexpr Noise kLongGlueNoise{.factor = 1.5, .extra_ns = 10'000};
 constexpr std::int64_t kLongGlue = 50'000;
 /// A virtual machine stands still now and then, often for microseconds and sometimes for milliseconds, and calls it CPU
 /// time. Work of a key that is far from the low end no more often than that is such a stall; work that depends on its
-/// data is far more often. Glue may hide anything, so a long one is believed. So is a process's first of a kind, which
-/// loads code and touches pages.
+/// data is far more often. What is long is believed, glue sooner as it may hide anything. So is a process's first of a
+/// kind, which loads code and touches pages.
 constexpr std::uint32_t kRare = 64;
 constexpr std::uint32_t kRareShort = 8;
 constexpr double kShortStall = 1e5;
+constexpr double kLongestStall = 1e8;
 constexpr double kLongestGlueStall = 1e7;
 /// In a process that was just forked every page is written to for the first time: milliseconds, more or less.
 constexpr Noise kBeginningNoise{.factor = 1.5, .extra_ns = 2'000'000};
@@ -221,12 +222,15 @@ std::int64_t ComputeMeter::touch(std::uint64_t pages) {
   if (options_.mode == MeterMode::kLedger && !is_mismatched_) {
     if (!ahead_) ahead_ = next_recorded();
     if (!ahead_ || ahead_->point != kTouchEntry) return 0;
-    return std::exchange(ahead_, std::nullopt)->picoseconds;
+    return noted_touch(std::exchange(ahead_, std::nullopt)->picoseconds);
   }
   if (!is_measured() || pages == 0) return 0;
-  const std::int64_t charged = static_cast<std::int64_t>(pages) * page_ns_ * kPsPerNs;
-  if (options_.is_recorded) record_.add({.point = kTouchEntry, .picoseconds = charged});
-  return charged;
+  return noted_touch(static_cast<std::int64_t>(pages) * page_ns_ * kPsPerNs);
+}
+
+std::int64_t ComputeMeter::noted_touch(std::int64_t picoseconds) {
+  if (options_.is_recorded) record_.add({.point = kTouchEntry, .picoseconds = picoseconds});
+  return picoseconds;
 }
 
 /// With the device's part of it, which stands before it.
@@ -254,9 +258,8 @@ std::int64_t ComputeMeter::recorded_ps(std::uint64_t point) {
       extra_looks_ = 0;
       return before + take();
     }
-    const bool is_touch = ahead_ && ahead_->point == kTouchEntry;  // After a look that is missing.
-    if (is_touch) continue;
     if (point == options_.clock_point && ++extra_looks_ <= kMostExtraLooks) return 0;
+    if (ahead_ && ahead_->point == kTouchEntry) continue;  // Nobody asked for it: it stood behind a look.
     if (point == options_.clock_point || !ahead_ || ahead_->point != options_.clock_point) break;
   }
   is_mismatched_ = true;
@@ -276,8 +279,9 @@ bool ComputeMeter::is_known(Part& part, double value, double slowness) {
 }
 
 bool ComputeMeter::is_stall(const Part& part, double value) {
+  if (part.is_first || part.known->count() < kKnown) return false;
   part.known->note_far();
-  if (part.is_first || (!part.is_operator && value > kLongestGlueStall)) return false;
+  if (value > (part.is_operator ? kLongestStall : kLongestGlueStall)) return false;
   const bool is_short = value < static_cast<double>(part.known->value()) + kShortStall;
   return part.known->is_rarely_far(is_short ? kRareShort : kRare);
 }

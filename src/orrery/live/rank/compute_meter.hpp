@@ -106,6 +106,7 @@ class ComputeMeter {
   /// Of what end() or split() gave last, the part of such operators.
   [[nodiscard]] std::int64_t device_ps() const { return device_ps_; }
   [[nodiscard]] bool is_measured() const { return options_.mode == MeterMode::kMeasured; }
+  [[nodiscard]] bool is_raw() const { return is_measured() && options_.is_raw; }
 
   /// Picoseconds to charge for results that came into so many pages which nobody had touched yet: a real network's
   /// thread pays for them within the operation. Only where computing is measured, or was.
@@ -170,6 +171,7 @@ class ComputeMeter {
   /// Whether it was the host that stood still for so long, not the program that did something else.
   static bool is_stall(const Part& part, double value);
   std::int64_t recorded_ps(std::uint64_t point);
+  std::int64_t noted_touch(std::int64_t picoseconds);
   void launch(const device::Cost& cost, bool is_device);
   [[nodiscard]] std::optional<LedgerEntry> next_recorded();
 

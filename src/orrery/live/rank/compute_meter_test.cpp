@@ -171,6 +171,7 @@ TEST_F(Meter, AHostThatStandsStillIsNotTheProgramsWork) {
   EXPECT_EQ(charged(10, 4000), 110) << "once in 2048";
   EXPECT_EQ(charged(4000, 100), 110) << "glue, too";
   EXPECT_EQ(charged(40000, 100), 40100) << "but long glue may be anything";
+  EXPECT_EQ(charged(10, 200000), 200010) << "and so may a long operator";
   for (int i = 0; i < 64; ++i) charged(10, 4000);
   EXPECT_EQ(charged(10, 4000), 4010) << "too often to be the host";
 }
@@ -394,7 +395,31 @@ TEST_F(Meter, FirstTouchesOfResultsAreChargedAndRepeated) {
     }
     second.begin();
     EXPECT_EQ(second.end(kWait), (is_asked ? 5 : 25) * kPsPerUs);
+    if (is_asked) {
+      EXPECT_EQ(second.record().finish(), bytes) << "a ledger of a ledger is the same";
+    }
   }
+}
+
+TEST_F(Meter, AnExtraLookAtTheClockDoesNotSwallowATouch) {
+  MeterOptions made = options();
+  made.clock.page_touch = [] { return std::int64_t{500}; };
+  ComputeMeter first{made};
+  first.begin();
+  compute(10 * kUs);
+  first.end(kWait);
+  first.touch(40);
+  const std::string bytes = first.record().finish();
+  LedgerReader ledger{bytes};
+  MeterOptions again = options(MeterMode::kLedger);
+  again.clock_point = kClock;
+  again.ledger = &ledger;
+  ComputeMeter second{again};
+  second.begin();
+  EXPECT_EQ(second.end(kWait), 10 * kPsPerUs);
+  second.begin();
+  EXPECT_EQ(second.split(kClock), 0);
+  EXPECT_EQ(second.touch(0), 20 * kPsPerUs);
 }
 
 TEST_F(Meter, ReportsAnotherPathThanRecordedOnce) {

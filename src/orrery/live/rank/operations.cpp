@@ -95,6 +95,7 @@ int orrery_mark(void) {
   orrery_op* const op = orrery_op_new(ORRERY_MARK, 0, 0);
   if (op == nullptr) return -1;
   op->is_async = 1;  // Now, not at the next point.
+  op->sequence = static_cast<std::uint64_t>(session()->touched_ps());
   return orrery_post(op);
 }
 

@@ -137,7 +137,7 @@ typedef enum {
   ORRERY_RECEIVE,   /* peer -1: from anybody; `source` tells */
   ORRERY_NEW_GROUP, /* payload: int32 global ranks in group order; `name`: the group's. Never waited for. */
   ORRERY_END_GROUP,
-  ORRERY_MARK,      /* orrery_mark() */
+  ORRERY_MARK,      /* orrery_mark(); `sequence` is what first touches have cost since the last request */
   ORRERY_AWAITED    /* orrery_awaited(); `sequence` is the handle */
 } orrery_kind;
 

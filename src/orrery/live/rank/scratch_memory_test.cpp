@@ -23,10 +23,10 @@ TEST(ScratchMemory, IsNewTwiceForEachThread) {
   EXPECT_EQ(touched(memory, 3 * kMegabyte, 6), (std::vector<std::int64_t>{3, 3, 3, 3, 0, 0}));
 }
 
-TEST(ScratchMemory, SmallBlocksAreThereAndLargeOnesAreNot) {
+TEST(ScratchMemory, SmallBlocksAreThereAndLargeOnesAreInTheOperationsCost) {
   ScratchMemory memory;
   EXPECT_EQ(memory.touch(4096), 0);
-  EXPECT_EQ(touched(memory, 50 * kMegabyte, 6), std::vector<std::int64_t>(6, 50));
+  EXPECT_EQ(memory.touch(32 << 20), 0);
 }
 
 }  // namespace

@@ -55,6 +55,8 @@ class Session {
   /// An operation brought results into so many pages that were not touched before, and took so many bytes of the
   /// backend's own meanwhile. See ComputeMeter::touch() and ScratchMemory.
   void touch(std::uint64_t pages, std::int64_t scratch_bytes);
+  /// Since the last request.
+  [[nodiscard]] std::int64_t touched_ps() const { return touched_ps_; }
 
   /// The program computes on a device with queues: its own clock is then the host's, which may lie behind the port's
   /// (what the simulation has told of: a queue waits for that, the host need not).
@@ -114,7 +116,7 @@ class Session {
   std::size_t wait_room_ = 0;
   std::uint64_t handles_ = 0;
   std::uint64_t segments_ = 0;
-  std::int64_t touched_ps_ = 0;  ///< Since the last request.
+  std::int64_t touched_ps_ = 0;
   ScratchMemory scratch_;
   std::unordered_map<std::uint64_t, std::uint64_t> generations_;
 };
