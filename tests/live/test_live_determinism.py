@@ -134,7 +134,7 @@ def test_first_touches_before_a_mark_are_not_after_it(case: Case, ahead: Callabl
     (result,) = results([ahead(case)], ["out"])
     for rank in result["ranks"]:
         assert rank["compute_ps"] > 0
-        assert rank["communication_ps"] < 1e9  # A barrier's.
+        assert rank["communication_ps"] < 2e9  # A barrier takes 1 ms; the touches before it take several.
 
 
 ALONE = """
