@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A rank that does nothing but small all_reduces: COUNT [noop].
 
-With `noop` the world is of torch's own backend that does nothing, in this process alone; prints the CPU seconds of a call.
+With `noop` the world is of torch's own backend that does nothing, in this process alone; prints the CPU seconds of
+a call.
 """
 
 import sys

@@ -130,8 +130,8 @@ def explain(launches: int) -> list:
     return [
         f"Two ranks, gloo. Medians of {launches} real launches and as many simulated runs, in turns, from the",
         "first barrier on. Simulated: `--compute measured:raw --jobs 2` (real ranks compute at once, too) on the",
-        "cluster that `orrery calibrate collectives` wrote for the link, from other programs and sizes. Spread: half the",
-        "distance of the quartiles. Communication: the mean of the ranks. Regenerate with `orrery validate -o",
+        "cluster that `orrery calibrate collectives` wrote for the link, from other programs and sizes. Spread: half",
+        "the distance of the quartiles. Communication: the mean of the ranks. Regenerate with `orrery validate -o",
         "docs/validation.md`.",
     ]
 

@@ -140,8 +140,8 @@ void simulate_points(const ClusterValues& values, std::int64_t ranks, std::vecto
   }
 }
 
-/// Probes of pauses and probes of sizes measure the same at one place, a short operation after the usual pause. The latter
-/// are more; where they leave less room for waking than the former say, the curve shrinks to fit.
+/// Probes of pauses and probes of sizes measure the same at one place, a short operation after the usual pause. The
+/// latter are more; where they leave less room for waking than the former say, the curve shrinks to fit.
 void shrink_waking(topology::WakeCosts& wakes, const std::vector<CalibrationPoint>& points) {
   constexpr std::int64_t kShort = 16 * 1024;
   std::map<std::string, std::vector<double>> rooms;

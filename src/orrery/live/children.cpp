@@ -156,8 +156,9 @@ std::string to_text(const ChildEvent& event) {
   }
   if (event.was_killed) {
     // Virtual machines announce matrix instructions that do not work there; torch dies of them, simulated or not.
-    const char* hint = event.status == SIGILL ? "; if torch alone dies of it, too, set ONEDNN_MAX_CPU_ISA=AVX512_CORE_FP16"
-                                              : "";
+    const char* hint = event.status == SIGILL
+                           ? "; if torch alone dies of it, too, set ONEDNN_MAX_CPU_ISA=AVX512_CORE_FP16"
+                           : "";
     return fmt::format("was killed by signal {} ({}){}", event.status, ::strsignal(event.status), hint);
   }
   return fmt::format("exited with status {}", event.status);

@@ -63,7 +63,8 @@ std::uint64_t program_digest(const std::vector<std::string>& program) {
   std::error_code problem;
   const bool is_folder = std::filesystem::is_directory(program.front(), problem);
   const std::string path = is_folder ? program.front() + "/__main__.py" : program.front();
-  if (!std::filesystem::is_regular_file(path, problem)) return digest.value();  // -m MODULE: its name will do.
+  // Of -m MODULE the name will do.
+  if (!std::filesystem::is_regular_file(path, problem)) return digest.value();
   if (std::ifstream script{path, std::ios::binary}) {
     digest.add(std::string{std::istreambuf_iterator<char>{script}, {}});
   }

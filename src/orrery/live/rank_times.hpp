@@ -9,9 +9,10 @@
 namespace orrery::live {
 
 struct RankTimes {
-  Duration compute{};        ///< Own work.
-  Duration communication{};  ///< Blocked in an operation whose parties were all there, or touching its results.
-  Duration waiting{};        ///< Blocked in one that waited for others, or in the store.
+  Duration compute{};  ///< Own work.
+  Duration
+      communication{};  ///< Blocked in an operation whose parties were all there, or touching its results.
+  Duration waiting{};   ///< Blocked in one that waited for others, or in the store.
   Duration sleeping{};
   std::int64_t bytes = 0;  ///< Contributed to operations.
   std::uint64_t operations = 0;

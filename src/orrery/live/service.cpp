@@ -33,7 +33,8 @@ LiveService::LiveService(Setup setup)
                     .algorithm = setup_.algorithm,
                     .fallback = setup_.fallback,
                     .catalog = setup_.catalog}},
-      messages_{setup_.engine, setup_.network, setup_.router, setup_.cluster, setup_.arena, *this, wakefulness_},
+      messages_{setup_.engine, setup_.network, setup_.router, setup_.cluster,
+                setup_.arena,  *this,          wakefulness_},
       stores_{[this](std::uint32_t rank, const KeyStores::Parts& reply) {
         auto& request = setup_.arena.get<StoreRequest>(ranks_[rank].store_request);
         std::size_t bytes = sizeof(std::uint64_t);

@@ -100,8 +100,8 @@ ComputeMeter::ComputeMeter(MeterOptions options)
 }
 
 bool ComputeMeter::wants_operators() const {
-  return (options_.mode == MeterMode::kMeasured && !options_.is_raw) || options_.mode == MeterMode::kFixedOperator ||
-         options_.mode == MeterMode::kModel;
+  return (options_.mode == MeterMode::kMeasured && !options_.is_raw) ||
+         options_.mode == MeterMode::kFixedOperator || options_.mode == MeterMode::kModel;
 }
 
 std::int64_t ComputeMeter::operator_ps(std::uint64_t key) {

@@ -189,9 +189,10 @@ class ComputeMeter {
   Segment* segment_ = nullptr;                 ///< Its.
   std::unordered_map<const void*, Segment> segments_;
   KeyTable known_;
-  std::bitset<std::size_t{1} << 16> met_;                       ///< Keys, by their low bits.
-  std::unordered_map<std::uint64_t, std::uint32_t> occasions_;  ///< How often glue of a key was met, at first.
-  std::size_t glue_count_ = 0;                                  ///< Pieces, as far as that is counted.
+  std::bitset<std::size_t{1} << 16> met_;  ///< Keys, by their low bits.
+  std::unordered_map<std::uint64_t, std::uint32_t>
+      occasions_;               ///< How often glue of a key was met, at first.
+  std::size_t glue_count_ = 0;  ///< Pieces, as far as that is counted.
   HostSpeed speed_;
   std::int64_t page_ns_ = 0;  ///< See touch().
 };

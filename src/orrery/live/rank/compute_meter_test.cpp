@@ -124,7 +124,8 @@ TEST_F(Meter, DoesNotHideMoreWorkBehindTheSameKey) {
 }
 
 /// What the beginning and the second piece cost a rank of `program` that takes so long for them.
-std::vector<std::int64_t> beginning(void* table, MeterOptions made, std::uint64_t program, std::int64_t first) {
+std::vector<std::int64_t> beginning(void* table, MeterOptions made, std::uint64_t program,
+                                    std::int64_t first) {
   made.table = table;
   made.program = program;
   ComputeMeter meter{made};

@@ -280,7 +280,8 @@ void Session::resume_computing() { meter_.begin(); }
 std::int64_t Session::request(Request request, std::int64_t argument, bool is_device) {
   engine::Call call;
   call.operation = static_cast<std::uint32_t>(request);
-  call.arguments = {oldest_post_, static_cast<std::int64_t>(segments_), argument, std::exchange(touched_ps_, 0)};
+  call.arguments = {oldest_post_, static_cast<std::int64_t>(segments_), argument,
+                    std::exchange(touched_ps_, 0)};
   oldest_post_ = 0;
   newest_post_ = nullptr;
   const std::int64_t asked = count_ps(port_.clock());

@@ -14,8 +14,8 @@
 #include "orrery/live/arena.hpp"
 #include "orrery/live/join.hpp"
 #include "orrery/live/rank/compute_meter.hpp"
-#include "orrery/live/rank/scratch_memory.hpp"
 #include "orrery/live/rank/queue_clock.hpp"
+#include "orrery/live/rank/scratch_memory.hpp"
 
 namespace orrery::live {
 
