@@ -80,11 +80,32 @@ def bench_ranks(orrery: Path, repeats: int, results: dict) -> None:
          " ".join(f"{share:+.1%}" for share in shares))
 
 
+def peak_mib(orrery: Path, *words: object) -> float:
+    """Of the run and all its processes together, shared pages once: the most that was seen."""
+    process = subprocess.Popen([str(orrery), "run", "-q", *map(str, words)], stdout=subprocess.DEVNULL)
+    peak = 0
+    while process.poll() is None:
+        family, found = {process.pid}, 0
+        for entry in sorted((int(name) for name in os.listdir("/proc") if name.isdigit())):
+            try:
+                parent = int(Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()[1])
+                if entry not in family and parent not in family:
+                    continue
+                family.add(entry)
+                rollup = Path(f"/proc/{entry}/smaps_rollup").read_text()
+                found += int(re.search(r"^Pss: +(\d+) kB", rollup, re.MULTILINE)[1])
+            except (OSError, TypeError):
+                continue  # It is gone.
+        peak = max(peak, found)
+        time.sleep(0.1)
+    return peak / 1024
+
+
 def bench_memory(orrery: Path, results: dict) -> None:
     """Ranks that read one model's weights, against one rank that does."""
-    script = [EXAMPLES / "voltage.py", "--dim", 1536, "--layers", 12, "--hidden", 4096, "--tokens", 2]
+    script = [EXAMPLES / "voltage.py", "--dim", 2048, "--layers", 6, "--hidden", 5632, "--tokens", 2]
     run(orrery, "-n", 1, "--cluster", star(8), *script)  # Makes the weights.
-    one, eight = (memory_mib(run(orrery, "-n", ranks, "--cluster", star(8), *script)[0]) for ranks in (1, 8))
+    one, eight = (peak_mib(orrery, "-n", ranks, "--cluster", star(8), *script) for ranks in (1, 8))
     show("voltage_8_ranks_memory_ratio", eight / one, 2, results, f"{eight:.0f} and {one:.0f} MiB")
 
 
