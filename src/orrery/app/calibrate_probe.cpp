@@ -73,7 +73,7 @@ std::vector<double> times_together(std::vector<Call> calls) {
 }
 
 void append_late(const std::vector<Call>& calls, std::vector<LateCall>& late) {
-  constexpr double kMost = 1e9;  // Who missed the moment is later than any probe wants.
+  constexpr double kMost = 1.5e9;  // Who missed the moment is later than any probe wants.
   for (const Call& call : calls) {
     const double delay = call.last_posted - call.first_posted;
     if (delay < kMost) late.push_back({.delay = delay, .time = call.done - call.last_posted});
