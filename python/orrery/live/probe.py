@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `orrery calibrate` runs for real: operations of given sizes, over and over.
 
-    probe.py '[["all_reduce", 1024, 50, 8], ["all_to_all_single", 65536, 20, 8, 150], ...]'
+    probe.py '[["all_reduce", 1024, 50, 8], ["all_to_all_single", 65536, 20, 8, 150], ["beside:all_reduce", ...], ...]'
 
 Or such a list in a file. Each entry is an operation, the bytes that a rank contributes (of a broadcast or scatter:
 that it gets), how often, how much is computed before each (after a pause an operation takes longer, as threads
 have slept and what they use has left the caches), and perhaps how late the ranks come in turn, in microseconds. Two
-of each come first, to open connections. "message" goes from rank 0 to rank 1, and the next one back.
+of each come first, to open connections. "beside:" computes after a call, and then beside another one, in turn. "message" goes from rank 0 to rank 1, and the next one back.
 """
 
 import itertools
@@ -108,6 +108,32 @@ def meet(late: int) -> None:
         pass
 
 
+def compute_beside(prepare, compute, count: int) -> None:
+    """After a call and beside one, each with a barrier at its end."""
+    for _ in range(2):
+        prepare()()
+    dist.barrier()
+    for _ in range(count):
+        for is_beside in (False, True):
+            call = prepare()
+            meet(0)
+            work = begin(call) if is_beside else call()
+            compute()
+            if is_beside and work is not None:
+                work.wait()
+            dist.barrier()
+
+
+def begin(call):
+    """The call without waiting for its end."""
+    beginnings = {dist.send: dist.isend, dist.recv: dist.irecv}
+    if not isinstance(call, partial):
+        return None
+    if call.func in beginnings:
+        return beginnings[call.func](*call.args)
+    return call(async_op=True)
+
+
 def compute_alone(once, count: int) -> None:
     for _ in range(2):
         once()
@@ -136,9 +162,11 @@ def main() -> None:
     dist.barrier()
     text = sys.argv[1] if sys.argv[1].startswith("[") else Path(sys.argv[1]).read_text()
     for operation, size, count, units, *late in json.loads(text):
-        kernel = operation.partition(":")[2]
-        if kernel:
-            compute_alone(work(kernel), count)
+        kind, _, name = operation.partition(":")
+        if kind == "compute":
+            compute_alone(work(name), count)
+        elif kind == "beside":
+            compute_beside(make(name, size), pause(units), count)
         else:
             call_often(make(operation, size), pause(units) if units else None, count, *late)
         dist.barrier()

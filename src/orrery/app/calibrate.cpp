@@ -61,10 +61,14 @@ std::string comments_of(const Calibration& result, const CalibrateOptions& optio
                         point.simulated_ps / 1e6, (point.simulated_ps / point.measured_ps - 1) * 100,
                         point.is_held_out ? "  held out" : "");
   }
-  if (!result.waking.empty()) text += "# After a pause, 4 KiB: operation, pause, measured:\n";
+  if (!result.waking.empty()) text += "# After a pause: operation, bytes, pause, measured:\n";
   for (const WakingPoint& point : result.waking) {
-    text += fmt::format("#   {:<14} {:>9.0f} us {:>9.1f} us\n", point.operation, point.idle_ps / 1e6,
+    text += fmt::format("#   {:<14} {:>9} {:>9.0f} us {:>9.1f} us\n", point.operation, point.size, point.idle_ps / 1e6,
                         point.measured_ps / 1e6);
+  }
+  if (!result.overlap.empty()) text += "# How much longer a rank computes beside it: operation, bytes, time:\n";
+  for (const OverlapPoint& point : result.overlap) {
+    text += fmt::format("#   {:<14} {:>9} {:>9.1f} us\n", point.operation, point.size, point.stolen_ps / 1e6);
   }
   for (const auto& [kernel, factor] : result.slowdown) {
     text += fmt::format("# {}: real ranks take {:.3f} times as long as one measured alone\n", kernel, factor);
@@ -142,6 +146,7 @@ Calibration calibrate(const CalibrateOptions& options) {
     std::vector<Probe> probes = plan_probes(options);
     std::ranges::copy(plan_waking(options), std::back_inserter(probes));
     std::ranges::copy(plan_notice(options), std::back_inserter(probes));
+    std::ranges::copy(plan_overlap(options), std::back_inserter(probes));
     if (!options.plan.empty()) {
       write_file(options.plan, plan_text(probes) + "\n");
       return result;
@@ -157,6 +162,11 @@ Calibration calibrate(const CalibrateOptions& options) {
         continue;
       }
       CalibrationPoint point = point_of(probes[i], options.ranks);
+      if (probes[i].overlaps) {
+        if (times[i].stolen.empty()) continue;
+        result.overlap.push_back({point.operation, point.size, std::max(0.0, median(times[i].stolen))});
+        continue;
+      }
       const auto [least, most] = std::ranges::minmax(times[i].means);
       point.measured_ps = trimmed_mean(times[i].means);
       point.idle_ps = median(times[i].idles);
@@ -169,6 +179,7 @@ Calibration calibrate(const CalibrateOptions& options) {
     }
     if (options.say) options.say("fitting");
     values = fit_values(options.ranks, result.points, result.waking, options.wants_stop);
+    values.overlaps = overlap_curves(result.overlap);
     values.notice = std::max(0.0, find_notice(late).value_or(0) / 1e12 - values.latency);
     if (options.what == "collectives" && !options.is_elsewhere) {
       if (options.say) options.say("computing, really and simulated");

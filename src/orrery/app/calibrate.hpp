@@ -47,6 +47,13 @@ struct WakingPoint {
   double measured_ps = 0;
 };
 
+/// How much longer a rank computes while an operation is under way.
+struct OverlapPoint {
+  std::string operation;
+  std::int64_t size = 0;
+  double stolen_ps = 0;
+};
+
 /// One value of the cluster file.
 struct CalibratedValue {
   std::string name;
@@ -61,6 +68,7 @@ struct Calibration {
   std::vector<CalibratedValue> values;
   std::vector<CalibrationPoint> points;
   std::vector<WakingPoint> waking;
+  std::vector<OverlapPoint> overlap;
   double fitted_error = 0;                               ///< Median of |simulated / measured - 1|.
   double held_out_error = 0;                             ///< The same over sizes that were not fitted.
   std::vector<std::pair<std::string, double>> slowdown;  ///< Of computing when all ranks run at once.

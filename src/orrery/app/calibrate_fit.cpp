@@ -58,6 +58,19 @@ ClusterValues fit_link(const std::vector<CalibrationPoint>& points, const std::v
   return values;
 }
 
+std::string curves_text(const char* name, const topology::OperationCosts& costs) {
+  if (costs == topology::OperationCosts{}) return {};
+  std::string text = fmt::format("    {}:\n", name);
+  topology::OperationCosts::fields([&](const char* operation, auto member, const char*) {
+    if ((costs.*member).empty()) return;
+    text += fmt::format("      {}:\n", operation);
+    for (const topology::CostPoint& point : costs.*member) {
+      text += fmt::format("        - {{size: {}B, time: {}ns}}\n", point.size.count(), count_ps(point.time) / 1000);
+    }
+  });
+  return text;
+}
+
 }  // namespace
 
 std::string cluster_text(const ClusterValues& values, const std::string& name, std::int64_t ranks) {
@@ -68,22 +81,15 @@ std::string cluster_text(const ClusterValues& values, const std::string& name, s
   std::string text = fmt::format("name: {}\ndevices:\n  host:\n", name);
   text += fmt::format("    compute_scale: {:.4f}\n", values.compute_scale);
   if (values.notice > 0) text += fmt::format("    exchange_notice: {}\n", nanoseconds(values.notice));
-  if (values.costs != topology::OperationCosts{}) text += "    operation_costs:\n";
-  topology::OperationCosts::fields([&](const char* operation, auto member, const char*) {
-    if ((values.costs.*member).empty()) return;
-    text += fmt::format("      {}:\n", operation);
-    for (const topology::CostPoint& point : values.costs.*member) {
-      text += fmt::format("        - {{size: {}B, time: {}ns}}\n", point.size.count(),
-                          count_ps(point.time) / 1000);
-    }
-  });
+  text += curves_text("operation_costs", values.costs);
+  text += curves_text("overlap_costs", values.overlaps);
   if (values.wakes != topology::WakeCosts{}) text += "    wake_costs:\n";
   topology::WakeCosts::fields([&](const char* operation, auto member, const char*) {
     if ((values.wakes.*member).empty()) return;
     text += fmt::format("      {}:\n", operation);
     for (const topology::WakePoint& point : values.wakes.*member) {
-      text += fmt::format("        - {{idle: {}ns, time: {}ns}}\n", count_ps(point.idle) / 1000,
-                          count_ps(point.time) / 1000);
+      text += fmt::format("        - {{idle: {}ns, time: {}ns, per_mib: {}ns}}\n", count_ps(point.idle) / 1000,
+                          count_ps(point.time) / 1000, count_ps(point.per_mib) / 1000);
     }
   });
   text += fmt::format("nodes:\n  process: {{count: {}, device: host}}\n", ranks);
@@ -105,7 +111,7 @@ namespace {
 double waking_ps(const ClusterValues& values, const CalibrationPoint& point) {
   const topology::WakeCurve* curve = topology::find_curve(values.wakes, point.operation);
   ORRERY_CHECK(curve != nullptr, "no curve for {}", point.operation);
-  return static_cast<double>(count_ps(topology::wake_at(*curve, Duration{std::llround(point.idle_ps)})));
+  return static_cast<double>(count_ps(topology::wake_at(*curve, Duration{std::llround(point.idle_ps)}, Bytes{point.size})));
 }
 
 /// Simulates all points with these values and fills in `simulated_ps`.
@@ -140,26 +146,35 @@ void simulate_points(const ClusterValues& values, std::int64_t ranks, std::vecto
   }
 }
 
-/// Probes of pauses and probes of sizes measure the same at one place, a short operation after the usual pause. The
-/// latter are more; where they leave less room for waking than the former say, the curve shrinks to fit.
+constexpr std::int64_t kShort = 16 * 1024;
+constexpr double kMebibyte = 1 << 20;
+
+/// Probes of pauses and probes of sizes measure the same at one place, an operation after the usual pause. The latter
+/// are more; where they leave less room for waking than the former say, the curve shrinks to fit: its times by short
+/// operations, and what it has per byte by those that caches hold.
 void shrink_waking(topology::WakeCosts& wakes, const std::vector<CalibrationPoint>& points) {
-  constexpr std::int64_t kShort = 16 * 1024;
-  std::map<std::string, std::vector<double>> rooms;
-  std::map<std::string, std::vector<double>> idles;
-  for (const CalibrationPoint& point : points) {
-    if (point.is_held_out || point.size > kShort) continue;
-    rooms[point.operation].push_back(std::max(0.0, point.measured_ps - point.simulated_ps));
-    idles[point.operation].push_back(point.idle_ps);
-  }
-  for (const auto& [operation, room] : rooms) {
-    topology::WakeCurve& curve = *topology::find_curve(wakes, operation);
-    const Duration usual = topology::wake_at(curve, Duration{std::llround(median(idles[operation]))});
-    const double share = usual > Duration{} ? median(room) / static_cast<double>(count_ps(usual)) : 1;
-    if (share >= 1) continue;
-    for (topology::WakePoint& point : curve) {
-      point.time = Duration{std::llround(static_cast<double>(count_ps(point.time)) * share)};
+  topology::WakeCosts::fields([&](const char* operation, auto member, const char*) {
+    topology::WakeCurve& curve = wakes.*member;
+    for (const bool is_short : {true, false}) {
+      std::vector<double> shares;
+      for (const CalibrationPoint& point : points) {
+        const bool is_in_cache = point.size > 8 * kShort && Bytes{point.size} <= topology::kColdest;
+        if (point.operation != operation || point.is_held_out) continue;
+        if (is_short ? point.size > kShort : !is_in_cache) continue;
+        const Duration idle{std::llround(point.idle_ps)};
+        const auto handing = static_cast<double>(count_ps(topology::wake_at(curve, idle)));
+        const auto all = static_cast<double>(count_ps(topology::wake_at(curve, idle, Bytes{point.size})));
+        const double room = point.measured_ps - point.simulated_ps - (is_short ? 0 : handing);
+        const double wanted = is_short ? handing : all - handing;
+        if (wanted > 0) shares.push_back(std::clamp(room / wanted, 0.0, 1.0));
+      }
+      const double share = shares.empty() ? 1 : median(shares);
+      for (topology::WakePoint& point : curve) {
+        Duration& time = is_short ? point.time : point.per_mib;
+        time = Duration{std::llround(static_cast<double>(count_ps(time)) * share)};
+      }
     }
-  }
+  });
 }
 
 /// By how much an operation takes longer than without a pause. Where the link passes short messages quicker than its
@@ -170,21 +185,48 @@ topology::WakeCosts fit_waking(const ClusterValues& values, std::int64_t ranks,
   for (const WakingPoint& point : waking) plain.push_back({.operation = point.operation, .size = point.size});
   simulate_points(values, ranks, plain, wants_stop);
   topology::WakeCosts wakes;
-  std::map<std::string, double> least;
-  for (std::size_t i = 0; i < waking.size(); ++i) {  // By ascending pauses.
+  std::map<std::pair<std::string, std::int64_t>, double> least;
+  for (std::size_t i = 0; i < waking.size(); ++i) {  // Short ones first, by ascending pauses.
     const WakingPoint& point = waking[i];
     const double shortest = std::max(point.measured_ps, plain[i].simulated_ps);
-    const double base = least.try_emplace(point.operation, shortest).first->second;
+    const double base = least.try_emplace({point.operation, point.size}, shortest).first->second;
     topology::WakeCurve& curve = *topology::find_curve(wakes, point.operation);
     const Duration more{std::llround(std::max(0.0, point.measured_ps - base))};
     const Duration idle{std::llround(point.idle_ps)};
-    if (!curve.empty() && idle <= curve.back().idle) continue;
-    curve.push_back({idle, curve.empty() ? more : std::max(more, curve.back().time)});
+    if (point.size <= kShort) {
+      if (!curve.empty() && idle <= curve.back().idle) continue;
+      curve.push_back({idle, curve.empty() ? more : std::max(more, curve.back().time)});
+      continue;
+    }
+    // To the point of the same pause: the pauses of both are the same computing.
+    const auto distance = [&](const topology::WakePoint& other) {
+      return std::abs(std::log(static_cast<double>(1 + count_ps(other.idle)) / static_cast<double>(1 + count_ps(idle))));
+    };
+    const auto nearest = std::ranges::min_element(curve, {}, distance);
+    if (nearest == curve.end()) continue;
+    const double rest = static_cast<double>(count_ps(more - nearest->time)) * kMebibyte / static_cast<double>(point.size);
+    nearest->per_mib = Duration{std::llround(std::max(0.0, rest))};
   }
+  topology::WakeCosts::fields([&](const char*, auto member, const char*) {
+    Duration most{};
+    for (topology::WakePoint& point : wakes.*member) most = point.per_mib = std::max(most, point.per_mib);
+  });
   return wakes;
 }
 
 }  // namespace
+
+topology::OperationCosts overlap_curves(std::vector<OverlapPoint> points) {
+  std::ranges::sort(points, {}, &OverlapPoint::size);
+  topology::OperationCosts curves;
+  for (const OverlapPoint& point : points) {
+    topology::CostCurve* curve = topology::find_curve(curves, point.operation);
+    ORRERY_CHECK(curve != nullptr, "no curve for {}", point.operation);
+    const Duration time{std::llround(point.stolen_ps)};
+    curve->push_back({Bytes{point.size}, curve->empty() ? time : std::max(time, curve->back().time)});
+  }
+  return curves;
+}
 
 double spread_over(const std::vector<CalibrationPoint>& points) {
   std::vector<double> spreads;

@@ -15,6 +15,7 @@ struct ClusterValues {
   double notice = 0;  ///< Of exchanges, beside the latency; 0 = not measured.
   topology::OperationCosts costs;
   topology::WakeCosts wakes;
+  topology::OperationCosts overlaps;
 };
 
 /// The cluster file, without comments.
@@ -32,6 +33,9 @@ struct ClusterValues {
 [[nodiscard]] ClusterValues fit_values(std::int64_t ranks, std::vector<CalibrationPoint>& points,
                                        const std::vector<WakingPoint>& waking,
                                        const std::function<bool()>& wants_stop);
+
+/// By size, never less for a longer one.
+[[nodiscard]] topology::OperationCosts overlap_curves(std::vector<OverlapPoint> points);
 
 /// Half of the range between launches, in the median of the points.
 [[nodiscard]] double spread_over(const std::vector<CalibrationPoint>& points);

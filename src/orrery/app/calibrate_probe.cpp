@@ -25,13 +25,17 @@ constexpr std::array<std::int64_t, 10> kFitted{1 << 10, 1 << 12, 1 << 14, 1 << 1
                                                1 << 20, 1 << 22, 1 << 23, 1 << 24, 1 << 25};
 constexpr std::array<std::int64_t, 7> kHeldOut{3 << 9, 3 << 11, 3 << 13, 3 << 15, 3 << 17, 3 << 19, 3 << 22};
 
+/// Bytes per second that probes reckon with.
+double rate_of(const CalibrateOptions& options) {
+  constexpr double kMemory = 2e9;
+  const auto link = parse_link(options.link);
+  return link ? static_cast<double>(link->rate.bits_per_second()) / 8 : kMemory;
+}
+
 /// Bytes that a point may move in all: 0.2 s of the link, or of 2 GB/s.
 std::int64_t budget_of(const CalibrateOptions& options) {
   constexpr double kSeconds = 0.2;
-  constexpr double kMemory = 2e9;
-  const auto link = parse_link(options.link);
-  const double rate = link ? static_cast<double>(link->rate.bits_per_second()) / 8 : kMemory;
-  return static_cast<std::int64_t>(rate * kSeconds);
+  return static_cast<std::int64_t>(rate_of(options) * kSeconds);
 }
 
 void add(std::vector<Probe>& probes, const std::string& operation, std::int64_t budget, std::int64_t least) {
@@ -106,7 +110,10 @@ std::size_t operations_before(std::size_t probe, const std::vector<Probe>& probe
   for (std::size_t i = 0; i < probe; ++i) {
     const bool is_compute = probes[i].operation.starts_with("compute");
     const bool looks_on = rank > 1 && probes[i].operation == "message";
-    at += is_compute || looks_on ? 2 : static_cast<std::size_t>(kWarm + probes[i].count) + 2;
+    const std::int64_t calls = probes[i].count * (probes[i].overlaps ? 4 : 1);  // A barrier after each, and in turn.
+    const std::int64_t barriers = probes[i].overlaps ? 2 * probes[i].count : 0;
+    const std::int64_t own = is_compute || looks_on ? barriers : kWarm + calls;
+    at += static_cast<std::size_t>(own) + 2;
   }
   return at;
 }
@@ -144,6 +151,28 @@ std::vector<Call> calls_of(const live::RealTimeline& launch, std::size_t probe, 
   return calls;
 }
 
+/// How much longer the ranks computed while the operation was under way than after it, in one launch.
+std::optional<double> stolen_of(const live::RealTimeline& launch, std::size_t probe,
+                                const std::vector<Probe>& probes) {
+  std::vector<std::vector<const live::OperationRecord*>> own(launch.ranks.size());
+  for (const live::OperationRecord& record : launch.operations) own[record.rank].push_back(&record);
+  std::vector<double> differences;
+  for (std::size_t rank = 0; rank < own.size(); ++rank) {
+    if (rank > 1 && probes[probe].operation == "message") break;
+    std::size_t at = operations_before(probe, probes, rank) + static_cast<std::size_t>(kWarm) + 1;
+    for (std::int64_t i = 0; i < probes[probe].count; ++i, at += 4) {
+      const live::OperationRecord& before = *own[rank].at(at);
+      const live::OperationRecord& beside = *own[rank].at(at + 2);
+      const Time end = own[rank].at(at + 3)->posted;
+      if (beside.done >= end) continue;  // It took longer than the computing.
+      const Duration alone = own[rank].at(at + 1)->posted - before.done;
+      differences.push_back(static_cast<double>(count_ps(end - beside.posted - alone)));
+    }
+  }
+  if (differences.empty()) return {};
+  return median(differences);
+}
+
 }  // namespace
 
 std::vector<Probe> plan_probes(const CalibrateOptions& options) {
@@ -169,11 +198,15 @@ std::vector<Probe> plan_waking(const CalibrateOptions& options) {
   constexpr std::array<std::int64_t, 5> kPauses{0, 2, kPause, 32, 96};
   constexpr std::int64_t kCalls = 16;
   constexpr std::int64_t kBytes = 4096;
+  constexpr std::int64_t kParts = 32;  // Of the budget.
+  const std::int64_t large = std::min<std::int64_t>(1 << 20, budget_of(options) / kParts / 4 * 4);
   std::vector<Probe> probes;
   for (const std::string& name : operations_of(options)) {
     for (const std::int64_t pause : kPauses) {
       probes.push_back({name, name == "barrier" ? 0 : kBytes, kCalls, pause, false, true});
     }
+    if (name == "barrier") continue;
+    for (const std::int64_t pause : kPauses) probes.push_back({name, large, kCalls / 2, pause, false, true});
   }
   return probes;
 }
@@ -189,6 +222,28 @@ std::vector<Probe> plan_notice(const CalibrateOptions& options) {
     Probe probe{"all_to_all_single", bytes, kCalls, kPause};
     probe.late = late;
     probes.push_back(probe);
+  }
+  return probes;
+}
+
+std::vector<Probe> plan_overlap(const CalibrateOptions& options) {
+  std::vector<Probe> probes;
+  if (options.what != "collectives") return probes;
+  constexpr std::array<std::int64_t, 4> kSizes{1 << 14, 1 << 18, 1 << 20, 1 << 22};
+  constexpr std::int64_t kParts = 16;  // Of the budget.
+  constexpr std::int64_t kCalls = 8;
+  constexpr double kTimes = 3;  // Of the bytes' time, for the slowest of operations,
+  constexpr double kMore = 3e-3;
+  constexpr double kUnit = 0.25e-3;  // of computing.
+  for (const char* name : {"message", "broadcast", "all_reduce", "all_gather", "reduce_scatter_tensor",
+                           "all_to_all_single"}) {
+    for (const std::int64_t bytes : kSizes) {
+      if (bytes > budget_of(options) / kParts) continue;
+      const double time = kMore + kTimes * static_cast<double>(bytes) / rate_of(options);
+      Probe probe{name, bytes, kCalls, static_cast<std::int64_t>(time / kUnit)};
+      probe.overlaps = true;
+      probes.push_back(probe);
+    }
   }
   return probes;
 }
@@ -228,7 +283,8 @@ std::optional<double> find_notice(const std::vector<LateCall>& calls) {
 std::string plan_text(const std::vector<Probe>& probes) {
   nlohmann::json list = nlohmann::json::array();
   for (const Probe& probe : probes) {
-    list.push_back({probe.operation, probe.bytes, probe.count, probe.pause});
+    const std::string prefix = probe.overlaps ? "beside:" : "";
+    list.push_back({prefix + probe.operation, probe.bytes, probe.count, probe.pause});
     if (probe.late > 0) list.back().push_back(probe.late);
   }
   return list.dump();
@@ -281,6 +337,11 @@ std::vector<ProbeTimes> run_probes(const CalibrateOptions& options, const std::v
   std::vector<LateCall> late;
   for (std::size_t i = 0; i < probes.size(); ++i) {
     for (const live::RealTimeline& launch : launches) {
+      if (probes[i].overlaps) {
+        const std::optional<double> stolen = stolen_of(launch, i, probes);
+        if (stolen) result[i].stolen.push_back(*stolen);
+        continue;
+      }
       std::vector<double> gaps;
       std::vector<double> idles;
       const std::vector<Call> calls = calls_of(launch, i, probes, gaps, idles);

@@ -16,6 +16,7 @@ struct Probe {
   bool is_held_out = false;
   bool is_of_waking = false;  ///< It is there for its pause.
   std::int64_t late = 0;      ///< By how many microseconds the ranks come late in turn; it is there for that.
+  bool overlaps = false;      ///< Computing comes while it is under way instead, and after it, in turn.
 };
 
 /// Of the operations of `options.what`, over sizes that the link carries in reasonable time.
@@ -32,6 +33,7 @@ struct ProbeTimes {
   /// jump between the speeds of a host that has two; a program takes the mean of them.
   std::vector<double> means;
   std::vector<LateCall> late;  ///< Of all launches.
+  std::vector<double> stolen;  ///< Of each launch: how much longer computing took beside the operation.
   std::vector<double> gaps;   ///< Of computing: between the barriers.
   std::vector<double> idles;  ///< Of operations: from a rank's last end to its next call.
 };
@@ -44,11 +46,15 @@ struct ProbeTimes {
                                                  const std::vector<Probe>& probes,
                                                  std::vector<std::string>& notes);
 
-/// Each operation of `options.what` after pauses from none to tens of milliseconds.
+/// Each operation of `options.what` after pauses from none to tens of milliseconds: a short one, and one whose buffer
+/// has left the caches by then.
 [[nodiscard]] std::vector<Probe> plan_waking(const CalibrateOptions& options);
 
 /// Exchanges of two ranks that come apart by a tenth of a millisecond or two.
 [[nodiscard]] std::vector<Probe> plan_notice(const CalibrateOptions& options);
+
+/// Asynchronous operations beside computing that takes longer than they do.
+[[nodiscard]] std::vector<Probe> plan_overlap(const CalibrateOptions& options);
 
 /// From which delay on the directions of an exchange follow each other, so that it takes nearly twice as long: what
 /// sorts most of the calls of those probes. kNeverNoticed where late calls take no longer than others, as in one host's

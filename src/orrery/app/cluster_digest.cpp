@@ -49,6 +49,10 @@ class Hasher {
       text(config::write_spec(device.operation_costs));
     }
     if (device.wake_costs != topology::WakeCosts{}) text(config::write_spec(device.wake_costs));
+    if (device.overlap_costs != topology::OperationCosts{}) {
+      text("overlap");
+      text(config::write_spec(device.overlap_costs));
+    }
     if (device.exchange_notice != Duration{}) number(count_ps(device.exchange_notice));
     if (device.remote_bandwidth != Bandwidth{}) {  // As before there was remote memory.
       number(device.remote_bandwidth.bits_per_second());

@@ -80,6 +80,10 @@ Operation operation_of(const orrery_op& op) {
   }
 }
 
+Bytes buffer_of(const orrery_op& op, std::uint32_t members) {
+  return op.kind == ORRERY_ALL_TO_ALL ? Bytes{total_bytes(op)} : request_of(op, members).size;
+}
+
 /// One collective that at least one member has called.
 class Collectives::Instance final : public Pinned, CollectiveRun::Listener {
  public:
@@ -107,7 +111,7 @@ class Collectives::Instance final : public Pinned, CollectiveRun::Listener {
     ++called_;
     last_arrival_ = owner_.setup_.engine.now();
     const Duration wake = owner_.setup_.wakefulness.wake(
-        group_.ranks[member], collectives::to_text(operation_of(op)), last_arrival_);
+        group_.ranks[member], collectives::to_text(operation_of(op)), buffer_of(op, group_.size()), last_arrival_);
     if (op.kind == ORRERY_ALL_TO_ALL) {
       calls_.resize(group_.size());
       calls_[member] = {last_arrival_, wake};

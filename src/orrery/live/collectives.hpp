@@ -19,6 +19,9 @@ namespace orrery::live {
 /// What a collective of the program is in the simulation.
 [[nodiscard]] collectives::Operation operation_of(const orrery_op& op);
 
+/// The whole buffer of a member's collective, as costs go by it.
+[[nodiscard]] Bytes buffer_of(const orrery_op& op, std::uint32_t members);
+
 class Collectives : Pinned {
  public:
   struct Setup {

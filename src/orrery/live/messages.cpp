@@ -33,7 +33,7 @@ const topology::DeviceSpec& Messages::device(std::uint32_t rank) const {
 
 void Messages::send(Group& group, std::uint32_t rank, orrery_op& op) {
   Queue& queue = queues_[{&group, static_cast<std::uint32_t>(op.peer), op.tag}];
-  const Duration wake = wakefulness_.wake(rank, "send_recv", engine_.now());
+  const Duration wake = wakefulness_.wake(rank, "send_recv", Bytes{total_bytes(op)}, engine_.now());
   queue.sends.push_back({rank, group.member_of.at(rank), &op, wake});
   match(group, queue);
 }

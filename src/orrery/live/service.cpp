@@ -15,6 +15,7 @@ namespace orrery::live {
 namespace {
 
 constexpr std::size_t kMostRanks = std::size_t{1} << 20;
+constexpr std::size_t kMostStretches = 256;  // An operation that is open for longer hardly takes the core.
 
 }  // namespace
 
@@ -97,8 +98,14 @@ void LiveService::on_event(std::uint64_t payload) {
       const Post what = found->second;
       posts_.erase(found);
       if (ranks_[what.rank].waits == Waits::kOver) return;  // It crashed.
-      if (event == Event::kPost) return post(what.rank, what.offset);
-      return time_out_operation(what.rank, what.offset);
+      if (event == Event::kOperationTimeout) return time_out_operation(what.rank, what.offset);
+      if (!comes_later(what)) post(what.rank, what.offset);
+      return;
+    }
+    case Event::kRequest: {
+      const auto rank = static_cast<std::uint32_t>(value);
+      if (ranks_[rank].waits != Waits::kOver && !comes_later(rank)) serve(rank, ranks_[rank].request);
+      return;
     }
     case Event::kDeadline:
       return meet_deadline(static_cast<std::uint32_t>(value));
@@ -218,8 +225,18 @@ Group& LiveService::group_of(std::uint32_t rank, const orrery_op& op) {
 
 void LiveService::handle(engine::ProcessId process, const engine::Call& call) {
   const std::uint32_t rank = process.value();
+  ranks_[rank].request = call;
+  ranks_[rank].requested = setup_.engine.now();
+  if (!comes_later(rank)) serve(rank, call);
+}
+
+void LiveService::serve(std::uint32_t rank, const engine::Call& call) {
   Rank& asker = ranks_[rank];
   const Time now = setup_.engine.now();
+  if (!asker.open.empty() && now > asker.resumed) {
+    if (asker.stretches.size() == kMostStretches) asker.stretches.pop_front();
+    asker.stretches.push_back({asker.resumed, now});
+  }
   ++asker.turn;
   if (static_cast<Request>(call.operation) != Request::kTest) asker.polls_since = kTimeMax;
   asker.asked = now;
@@ -399,6 +416,8 @@ void LiveService::answer(std::uint32_t rank, std::int64_t value) {
   asker.ended.clear();
   asker.waits = Waits::kNothing;
   asker.resumed = now;
+  asker.stolen = std::exchange(asker.owed, {});
+  if (asker.open.empty()) asker.stretches.clear();
   if (std::exchange(asker.ends_warmup, false)) end_warmup(rank);
   host_->answer(engine::ProcessId{rank}, value);
 }
@@ -409,6 +428,7 @@ void LiveService::on_ended(std::uint32_t rank, Ending ending) {
   orrery_op& op = setup_.arena.get<orrery_op>(ending.operation);
   if (owner.waits == Waits::kOver) return;
   op.ended_ps = count_ps(setup_.engine.now());
+  if (ending.reason.empty()) steal(rank, op, ending);
   owner.open.erase(op.handle);
   if (op.on_device != 0) next_in_line(rank, op);
   const bool is_barrier = op.kind == ORRERY_BARRIER && groups_.at(op.group)->size() == setup_.world;

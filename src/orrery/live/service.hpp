@@ -66,6 +66,10 @@ class LiveService final : public Pinned,
 
  private:
   enum class Waits : std::uint8_t { kNothing, kOperation, kPoll, kSleep, kStore, kOver };
+  struct Stretch {
+    Time begin;
+    Time end;
+  };
   struct Rank {
     engine::OriginId origin;
     RankTimes times;
@@ -84,14 +88,21 @@ class LiveService final : public Pinned,
     std::map<std::uint64_t, std::int64_t> open;     // Posted, not ended: handle to offset.
     std::unordered_map<std::uint64_t, Time> ended;  // Not told of yet: handle to when it began.
     std::vector<Ending> endings;                    // Of those.
+    // What operations under way take from a rank that computes, see service_core.cpp.
+    Duration stolen{};            // Of the stretch that it computes now: its posts and its request come later by this.
+    Duration owed{};              // Of the next stretch.
+    std::deque<Stretch> stretches;  // When it computed, as far back as an open operation may reach.
+    engine::Call request{};       // It has come to this
+    Time requested{};             // at this time, without what was stolen.
   };
   /// What an event is about.
   struct Post {
     std::uint32_t rank;
     std::int64_t offset;
+    Duration shift{};  // By how much it comes later than its rank said.
   };
   static constexpr int kEventBits = 3;  // Of a payload.
-  enum class Event : std::uint64_t { kPost, kWake, kTimeout, kOperationTimeout, kDeadline };
+  enum class Event : std::uint64_t { kPost, kWake, kTimeout, kOperationTimeout, kDeadline, kRequest };
 
   void announce(engine::ProcessId process, const engine::Call& call) override;
   void handle(engine::ProcessId process, const engine::Call& call) override;
@@ -101,6 +112,13 @@ class LiveService final : public Pinned,
   void on_ended(std::uint32_t rank, Ending ending) override;
 
   void post(std::uint32_t rank, std::int64_t offset);
+  /// The rank's request, when it has come to it.
+  void serve(std::uint32_t rank, const engine::Call& call);
+  /// Puts a post, or the request, off to when the rank comes to it with what was stolen meanwhile. False: it is now.
+  bool comes_later(const Post& what);
+  bool comes_later(std::uint32_t rank);
+  /// An operation of the rank has ended: what it took from its computing.
+  void steal(std::uint32_t rank, const orrery_op& op, const Ending& ending);
   /// Collectives of a device follow each other within a group, as each group has one queue for them. True: it waits
   /// for an earlier one of this rank, and is posted when that ends.
   bool stands_in_line(std::uint32_t rank, std::int64_t offset);

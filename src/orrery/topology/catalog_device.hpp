@@ -37,6 +37,8 @@ struct DeviceFields : DeviceSpec {
           "Processor time of gloo's calls by operation and size (orrery calibrate).");
     field("wake_costs", &DeviceFields::wake_costs,
           "How much longer a call takes when the rank has not communicated for a while.");
+    field("overlap_costs", &DeviceFields::overlap_costs,
+          "Processor time that a call under way takes from a rank that computes meanwhile, by operation and size.");
     field("exchange_notice", &DeviceFields::exchange_notice,
           "How much later than another a rank comes to gloo's exchanges before their directions follow each other.");
     field("remote_bandwidth", &DeviceFields::remote_bandwidth,

@@ -27,6 +27,7 @@ struct DeviceSpec {
   Bandwidth copy_bandwidth;       ///< Of buffers that gloo gathers through and copies out of; 0 = free.
   OperationCosts operation_costs;  ///< What gloo's calls cost this host beside the network.
   WakeCosts wake_costs;            ///< And how much more after a pause.
+  OperationCosts overlap_costs;    ///< What a call under way takes from a rank that computes meanwhile.
   Duration exchange_notice{};      ///< Who comes later than this to an exchange of gloo sends first; 0 = as a message.
   Bandwidth remote_bandwidth;      ///< Of memory outside the device that a trace loads from and stores to.
   Duration remote_latency{};       ///< Of one such load or store.

@@ -22,15 +22,21 @@ Duration cost_at(const CostCurve& curve, Bytes size) {
   return Duration{std::llround(std::min(time, kMost))};
 }
 
-Duration wake_at(const WakeCurve& curve, Duration idle) {
+Duration wake_at(const WakeCurve& curve, Duration idle, Bytes size) {
+  constexpr double kMebibyte = 1 << 20;
+  const double mebibytes = static_cast<double>(std::min(size, kColdest).count()) / kMebibyte;
+  const auto time_of = [&](const WakePoint& point) {
+    return point.time + Duration{std::llround(mebibytes * static_cast<double>(count_ps(point.per_mib)))};
+  };
   const auto above = std::ranges::find_if(curve, [&](const WakePoint& point) { return point.idle >= idle; });
   if (curve.empty()) return {};
-  if (above == curve.begin()) return curve.front().time;
-  if (above == curve.end()) return curve.back().time;
+  if (above == curve.begin()) return time_of(curve.front());
+  if (above == curve.end()) return time_of(curve.back());
   const WakePoint& from = *(above - 1);
   const double share = static_cast<double>(count_ps(idle - from.idle)) /
                        static_cast<double>(count_ps(above->idle - from.idle));
-  return from.time + Duration{std::llround(share * static_cast<double>(count_ps(above->time - from.time)))};
+  const Duration least = time_of(from);
+  return least + Duration{std::llround(share * static_cast<double>(count_ps(time_of(*above) - least)))};
 }
 
 }  // namespace orrery::topology

@@ -26,11 +26,13 @@ struct CostPoint {
 struct WakePoint {
   Duration idle{};  ///< Since the rank's last operation.
   Duration time{};
+  Duration per_mib{};  ///< And for each MiB of its buffer, up to kColdest: it has left the caches.
   bool operator==(const WakePoint&) const = default;
   template <class Visitor>
   static void fields(Visitor&& field) {
     field("idle", &WakePoint::idle, "Since the rank's last operation.", config::Rule{.required = true});
     field("time", &WakePoint::time, "How much longer a call takes then.", config::Rule{.required = true});
+    field("per_mib", &WakePoint::per_mib, "And for each MiB of its buffer, of the first 4.");
   }
 };
 
@@ -62,8 +64,10 @@ using WakeCosts = PerOperation<WakeCurve>;
 /// Straight lines between the points; the first one's time below it, the last line's slope (never downwards) beyond.
 /// Zero without points.
 [[nodiscard]] Duration cost_at(const CostCurve& curve, Bytes size);
+/// Larger buffers are in no cache after an operation either.
+inline constexpr Bytes kColdest{4 << 20};
 /// Straight lines between the points; the first one's time below it, the last one's beyond. Zero without points.
-[[nodiscard]] Duration wake_at(const WakeCurve& curve, Duration idle);
+[[nodiscard]] Duration wake_at(const WakeCurve& curve, Duration idle, Bytes size = {});
 
 /// The curve by the operation's name; null when there is no such operation.
 template <class Curve>

@@ -37,6 +37,10 @@ TEST(WakeCosts, StraightLinesBetweenPointsAndFlatBeyond) {
   EXPECT_EQ(wake_at(curve, 10ms), Duration{50us});
   EXPECT_EQ(wake_at(curve, 1s), Duration{50us});
   EXPECT_EQ(wake_at({}, 1s), Duration{});
+  const WakeCurve cold{{1ms, 0us, 0us}, {3ms, 40us, 100us}};
+  EXPECT_EQ(wake_at(cold, 3ms, Bytes{1 << 19}), Duration{90us});
+  EXPECT_EQ(wake_at(cold, 2ms, Bytes{1 << 20}), Duration{70us});
+  EXPECT_EQ(wake_at(cold, 1s, Bytes{1 << 30}), Duration{440us}) << "more is in no cache anyway";
   EXPECT_EQ(wake_at({{1ms, 7us}}, 1s), Duration{7us});
 }
 

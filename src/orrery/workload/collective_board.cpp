@@ -61,7 +61,9 @@ void CollectiveBoard::post(Rank rank, Slot slot, const Communication& what) {
   }
   CollectiveInstance& instance = open_instance(what.group, states_[what.group].next[member]++);
   const Time now = setup_.engine.now();
-  instance.call(member, slot, what, now, setup_.wakefulness.wake(rank, collectives::to_text(what.operation), now));
+  instance.call(member, slot, what, now);  // Its sizes are checked.
+  const Bytes buffer = buffer_of(what, group.size());
+  instance.wakes(setup_.wakefulness.wake(rank, collectives::to_text(what.operation), buffer, now));
   if (touched_.empty() || touched_.back() != instance.place) touched_.push_back(instance.place);
   setup_.engine.ask_to_settle(*this);
 }

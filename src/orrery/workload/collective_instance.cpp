@@ -66,7 +66,7 @@ void CollectiveInstance::check_sizes(Rank member, const Communication& what) con
                                     orrery::to_text(Bytes{whole}))};
 }
 
-void CollectiveInstance::call(Rank member, Slot slot, const Communication& what, Time now, Duration wake) {
+void CollectiveInstance::call(Rank member, Slot slot, const Communication& what, Time now) {
   check_sizes(member, what);
   if (!what.sizes.empty() && what.sizes.size() != group_.size()) {
     throw SimulationError{fmt::format("rank {}: {}: {} sizes for the {} members of {}", group_.ranks[member],
@@ -88,12 +88,19 @@ void CollectiveInstance::call(Rank member, Slot slot, const Communication& what,
     rows_[member] = what.sizes;
   }
   slots_[member] = slot;
-  fresh_.push_back({member, wake, now});
+  fresh_.push_back({member, {}, now});
   ++called_;
   last_call_ = now;
 }
 
 bool CollectiveInstance::can_start() const { return rows_.empty() || is_complete(); }
+
+Bytes buffer_of(const Communication& what, std::size_t members) {
+  if (what.operation == Operation::kBarrier) return {};
+  if (!what.sizes.empty()) return sum(what.sizes);
+  const bool is_part = what.operation == Operation::kAllGather || what.operation == Operation::kGather;
+  return is_part ? what.size * static_cast<std::int64_t>(members) : what.size;
+}
 
 CollectiveRequest CollectiveInstance::request() const {
   CollectiveRequest request;
@@ -101,29 +108,14 @@ CollectiveRequest CollectiveInstance::request() const {
   request.element = first_.element;
   request.floating = first_.is_floating;
   if (is_rooted(first_.operation)) request.root = group_.member(first_.root);
-  const std::int64_t members = group_.size();
-  switch (first_.operation) {
-    case Operation::kBarrier:
-      return request;
-    case Operation::kAllGather:
-    case Operation::kGather:
-      request.size = first_.size * members;
-      break;
-    case Operation::kAllToAll:
-      request.size = first_.size;
-      if (rows_.empty()) return request;
-      request.size = Bytes{};
-      for (const std::vector<Bytes>& row : rows_) {
-        request.size = std::max(request.size, sum(row));
-        request.sizes.insert(request.sizes.end(), row.begin(), row.end());
-      }
-      break;
-    default:
-      request.size = first_.size;
-  }
-  if (first_.operation != Operation::kAllToAll && !first_.sizes.empty()) {
+  request.size = buffer_of(first_, group_.size());
+  if (first_.operation != Operation::kAllToAll) {
     request.sizes = first_.sizes;
-    request.size = sum(first_.sizes);
+  } else {
+    for (const std::vector<Bytes>& row : rows_) {
+      request.size = std::max(request.size, sum(row));
+      request.sizes.insert(request.sizes.end(), row.begin(), row.end());
+    }
   }
   // Even sizes have a faster form.
   const auto is_first = [&](Bytes size) { return size == request.sizes.front(); };

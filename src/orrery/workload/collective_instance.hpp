@@ -21,12 +21,17 @@ class InstanceOwner {
   ~InstanceOwner() = default;
 };
 
+/// The whole buffer of a member's call, as costs go by it.
+[[nodiscard]] Bytes buffer_of(const Communication& what, std::size_t members);
+
 class CollectiveInstance final : public Pinned, collectives::CollectiveRun::Listener {
  public:
   CollectiveInstance(InstanceOwner& owner, ProcessGroup& group, std::uint64_t number);
 
   /// A member calls, and has to be woken. SimulationError when that does not fit what others called.
-  void call(Rank member, Slot slot, const Communication& what, Time now, Duration wake);
+  void call(Rank member, Slot slot, const Communication& what, Time now);
+  /// The member that called last needs so long to wake.
+  void wakes(Duration wake) { fresh_.back().wake = wake; }
   /// Everyone who matters for what is run has called: all of them for an uneven all_to_all, else anyone.
   [[nodiscard]] bool can_start() const;
   [[nodiscard]] collectives::CollectiveRequest request() const;

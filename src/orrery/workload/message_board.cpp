@@ -34,7 +34,7 @@ void MessageBoard::post(Rank rank, Slot slot, const Communication& what) {
     queue.receives.push_back(party);
     return match(key, queue);
   }
-  party.wake = setup_.wakefulness.wake(rank, "send_recv", setup_.engine.now());
+  party.wake = setup_.wakefulness.wake(rank, "send_recv", what.size, setup_.engine.now());
   party.transfer = transfers_.take();
   Transfer& transfer = transfers_[party.transfer];
   transfer = {.from = party, .target = what.peer, .is_eager = what.size <= setup_.eager_limit};

@@ -20,14 +20,14 @@ class Wakefulness {
   /// Whether any device has such costs.
   [[nodiscard]] bool matters() const { return !last_.empty(); }
 
-  /// A rank calls `operation` now: how much longer that takes than after another one.
-  [[nodiscard]] Duration wake(Rank rank, std::string_view operation, Time now) {
+  /// A rank calls `operation` of such a buffer now: how much longer that takes than after another one.
+  [[nodiscard]] Duration wake(Rank rank, std::string_view operation, Bytes size, Time now) {
     if (last_.empty()) return {};
     const topology::DeviceSpec& device = cluster_.devices[cluster_.device_of_rank[rank]];
     const topology::WakeCurve* curve = topology::find_curve(device.wake_costs, operation);
     const Duration idle = now - last_[rank];
     last_[rank] = now;
-    return curve == nullptr ? Duration{} : topology::wake_at(*curve, idle);
+    return curve == nullptr ? Duration{} : topology::wake_at(*curve, idle, size);
   }
 
   /// One of the rank's operations ends now.
