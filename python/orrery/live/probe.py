@@ -6,7 +6,8 @@
 Or such a list in a file. Each entry is an operation, the bytes that a rank contributes (of a broadcast or scatter:
 that it gets), how often, how much is computed before each (after a pause an operation takes longer, as threads
 have slept and what they use has left the caches), and perhaps how late the ranks come in turn, in microseconds. Two
-of each come first, to open connections. "beside:" computes after a call, and then beside another one, in turn. "message" goes from rank 0 to rank 1, and the next one back.
+of each come first, to open connections. "message" goes from rank 0 to rank 1, and the next one back. "beside:" in
+front of an operation: after a call is computed, and then beside another one, in turn.
 """
 
 import itertools

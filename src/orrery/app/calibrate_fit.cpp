@@ -111,7 +111,8 @@ namespace {
 double waking_ps(const ClusterValues& values, const CalibrationPoint& point) {
   const topology::WakeCurve* curve = topology::find_curve(values.wakes, point.operation);
   ORRERY_CHECK(curve != nullptr, "no curve for {}", point.operation);
-  return static_cast<double>(count_ps(topology::wake_at(*curve, Duration{std::llround(point.idle_ps)}, Bytes{point.size})));
+  const Duration idle{std::llround(point.idle_ps)};
+  return static_cast<double>(count_ps(topology::wake_at(*curve, idle, Bytes{point.size})));
 }
 
 /// Simulates all points with these values and fills in `simulated_ps`.
@@ -200,11 +201,13 @@ topology::WakeCosts fit_waking(const ClusterValues& values, std::int64_t ranks,
     }
     // To the point of the same pause: the pauses of both are the same computing.
     const auto distance = [&](const topology::WakePoint& other) {
-      return std::abs(std::log(static_cast<double>(1 + count_ps(other.idle)) / static_cast<double>(1 + count_ps(idle))));
+      const auto theirs = static_cast<double>(1 + count_ps(other.idle));
+      return std::abs(std::log(theirs / static_cast<double>(1 + count_ps(idle))));
     };
     const auto nearest = std::ranges::min_element(curve, {}, distance);
     if (nearest == curve.end()) continue;
-    const double rest = static_cast<double>(count_ps(more - nearest->time)) * kMebibyte / static_cast<double>(point.size);
+    const double rest =
+        static_cast<double>(count_ps(more - nearest->time)) * kMebibyte / static_cast<double>(point.size);
     nearest->per_mib = Duration{std::llround(std::max(0.0, rest))};
   }
   topology::WakeCosts::fields([&](const char*, auto member, const char*) {

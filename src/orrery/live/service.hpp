@@ -89,11 +89,11 @@ class LiveService final : public Pinned,
     std::unordered_map<std::uint64_t, Time> ended;  // Not told of yet: handle to when it began.
     std::vector<Ending> endings;                    // Of those.
     // What operations under way take from a rank that computes, see service_core.cpp.
-    Duration stolen{};            // Of the stretch that it computes now: its posts and its request come later by this.
-    Duration owed{};              // Of the next stretch.
+    Duration stolen{};              // Of the stretch that it computes now: its posts and request come later by this.
+    Duration owed{};                // Of the next stretch.
     std::deque<Stretch> stretches;  // When it computed, as far back as an open operation may reach.
-    engine::Call request{};       // It has come to this
-    Time requested{};             // at this time, without what was stolen.
+    engine::Call request{};         // It has come to this
+    Time requested{};               // at this time, without what was stolen.
   };
   /// What an event is about.
   struct Post {
