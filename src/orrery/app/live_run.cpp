@@ -95,7 +95,7 @@ class Programs : Pinned {
   [[nodiscard]] std::vector<std::int64_t> memory() const {
     std::vector<std::int64_t> bytes;
     for (const Gathering::Member& member : members_) {
-      bytes.push_back(live::proportional_memory(member.process));
+      bytes.push_back(live::peak_memory(member.process));
     }
     return bytes;
   }
@@ -222,6 +222,7 @@ class LiveRun : Pinned {
     programs_.connect(host_, [&](std::size_t rank) { return reply_for(rank, cores); });
     try {
       const live::SameCore same_core{cores};
+      const live::AwakeCores awake{plan_.compute.is_raw};
       host_.run();
     } catch (...) {
       programs_.end();
@@ -341,7 +342,7 @@ class LiveRun : Pinned {
   live::DurationTable table_;
   std::uint64_t program_ = live::program_digest(options_.launch.program);
   live::DeviceImages devices_;
-  std::vector<std::int64_t> memory_;  // Of each rank, when the first one was through.
+  std::vector<std::int64_t> memory_;  // Of each rank at its peak, seen when the first one was through.
   /// Asked at every wait for a program: also the moment to show how it goes.
   std::function<bool()> wants_stop_ = [this] {
     if (options_.progress) show_progress();

@@ -51,7 +51,7 @@ struct LiveRank {
   live::RankTimes times;
   std::string device;
   std::string node;
-  std::int64_t memory_bytes = 0;               ///< Of its process, on this machine.
+  std::int64_t memory_bytes = 0;               ///< Of its process at its peak, on this machine.
   std::optional<orrery_memory> device_memory;  ///< With a device map.
   std::int64_t device_bytes = 0;               ///< What the device has; 0: its description does not say.
 };
@@ -83,7 +83,7 @@ struct LiveResult {
   std::string algorithm;
   std::string compute;
   double wall_seconds = 0;
-  std::int64_t memory_bytes = 0;  ///< Of all ranks together when the first was through, shared pages once.
+  std::int64_t memory_bytes = 0;  ///< Of all ranks together at their peaks, shared pages once.
   std::vector<std::string> notes;
   timeline::Manifest manifest;
   std::vector<LiveRepeat> repeats;  ///< Of a real run.

@@ -88,7 +88,7 @@ std::string format_run(const app::LiveResult& result, const std::string& folder)
   text += format_run_tables(result);
   text += fmt::format("\n{} crossed the network; {:.1f} s of wall time", bytes_text(result.wire_bytes),
                       result.wall_seconds);
-  if (result.memory_bytes > 0) text += fmt::format(", {} of memory", bytes_text(result.memory_bytes));
+  if (result.memory_bytes > 0) text += fmt::format(", at most {} of memory", bytes_text(result.memory_bytes));
   text += fmt::format("; digest {:016x}\n", result.manifest.digest);
   text += memory_line(result);
   for (const std::string& note : result.notes) text += fmt::format("note: {}\n", note);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "orrery/live/cores.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 namespace orrery::live {
 
 std::vector<int> choose_cores(std::int64_t jobs) {
@@ -24,6 +27,17 @@ SameCore::SameCore(const std::vector<int>& cores) {
 
 SameCore::~SameCore() {
   if (is_pinned_) ::sched_setaffinity(0, sizeof before_, &before_);
+}
+
+AwakeCores::AwakeCores(bool is_wanted) {
+  if (!is_wanted) return;
+  file_ = ::open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC);
+  constexpr std::int32_t kNone = 0;
+  if (file_ >= 0) static_cast<void>(::write(file_, &kNone, sizeof kNone) != 0);
+}
+
+AwakeCores::~AwakeCores() {
+  if (file_ >= 0) ::close(file_);
 }
 
 }  // namespace orrery::live

@@ -25,4 +25,16 @@ class SameCore : Pinned {
   bool is_pinned_ = false;
 };
 
+/// While one lives, no core sleeps, where we may ask for that: one that does wakes up late and with cold caches. As in
+/// real runs, so for raw times that are compared with theirs. The kernel takes the wish back with the file, after any
+/// ending.
+class AwakeCores : Pinned {
+ public:
+  explicit AwakeCores(bool is_wanted);
+  ~AwakeCores();
+
+ private:
+  int file_ = -1;
+};
+
 }  // namespace orrery::live

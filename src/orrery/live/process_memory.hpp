@@ -7,7 +7,8 @@
 
 namespace orrery::live {
 
-/// Its proportional share: what several processes have is counted once among them. 0 when it cannot be told.
-[[nodiscard]] std::int64_t proportional_memory(pid_t process);
+/// At its peak. What several processes have now is counted once among them; what it had more than now is taken to have
+/// been its own. 0 when it cannot be told.
+[[nodiscard]] std::int64_t peak_memory(pid_t process);
 
 }  // namespace orrery::live
