@@ -43,6 +43,10 @@ overrides:
 COLD = MIXED.replace("name: mixed", "name: cold").replace("time: 43us}", "time: 43us, per_mib: 2ms}").replace(
     "    wake_costs:\n",
     """\
+    send_buffer: 20kB
+    notice_costs:
+      all_gather: [{size: 0B, time: 1us}, {size: 1MiB, time: 200us}]
+      all_to_all: [{size: 0B, time: 2us}]
     overlap_costs:
       all_reduce: [{size: 1KiB, time: 20us}, {size: 1MiB, time: 900us}]
       all_gather: [{size: 1KiB, time: 70us}]

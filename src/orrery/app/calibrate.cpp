@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "orrery/app/calibrate_fit.hpp"
@@ -32,14 +34,25 @@ double error_over(const std::vector<CalibrationPoint>& points, bool is_held_out)
 }
 
 void add_values(const ClusterValues& values, Calibration& result) {
-  const auto add = [&](const char* name, double value, std::string text) {
-    result.values.push_back({name, value, std::move(text)});
+  const auto add = [&](std::string name, double value, std::string text) {
+    result.values.push_back({std::move(name), value, std::move(text)});
   };
   if (result.what != "host") {
     add("latency", values.latency, fmt::format("{:.3g} us", values.latency * 1e6));
     add("bandwidth", values.bandwidth * 8, fmt::format("{:.4g} MB/s", values.bandwidth / 1e6));
   }
-  if (values.notice > 0) add("exchange_notice", values.notice, fmt::format("{:.3g} us", values.notice * 1e6));
+  topology::OperationCosts::fields([&](const char* operation, auto member, const char*) {
+    const topology::CostCurve& curve = values.notices.*member;
+    if (curve.empty()) return;
+    const auto at = [&](Bytes size) { return static_cast<double>(count_ps(topology::cost_at(curve, size))) / 1e12; };
+    const double base = at({});
+    add(fmt::format("notice of {}", operation), base,
+        fmt::format("{:.3g} us and {:.3g} us per MiB", base * 1e6, (at(Bytes{1 << 20}) - base) * 1e6));
+  });
+  if (values.send_buffer > 0) {
+    const auto bytes = static_cast<double>(values.send_buffer);
+    add("send_buffer", bytes, fmt::format("{:.3g} MB", bytes / 1e6));
+  }
   add("compute_scale", values.compute_scale, fmt::format("{:.3f}", values.compute_scale));
 }
 
@@ -131,6 +144,40 @@ void check(const CalibrateOptions& options) {
   for (const std::string& path : {options.output, options.picture, options.plan}) check_output(path);
 }
 
+/// What was measured beside the points.
+struct Beside {
+  std::map<std::string, std::vector<LateCall>> late;  // By operation.
+  std::map<std::int64_t, double> buffered;            // Shares of broadcasts, by size.
+};
+
+/// Puts the times of the probes where they belong.
+Beside sort_times(const std::vector<Probe>& probes, const std::vector<ProbeTimes>& times, Calibration& result) {
+  Beside beside;
+  for (std::size_t i = 0; i < probes.size(); ++i) {
+    CalibrationPoint point = point_of(probes[i], result.ranks);
+    if (probes[i].late > 0) {
+      std::ranges::copy(times[i].late, std::back_inserter(beside.late[point.operation]));
+      continue;
+    }
+    if (probes[i].overlaps) {
+      if (times[i].stolen.empty()) continue;
+      result.overlap.push_back({point.operation, point.size, std::max(0.0, median(times[i].stolen))});
+      continue;
+    }
+    const auto [least, most] = std::ranges::minmax(times[i].means);
+    point.measured_ps = trimmed_mean(times[i].means);
+    point.idle_ps = median(times[i].idles);
+    if (probes[i].is_of_waking) {
+      result.waking.push_back({point.operation, point.size, point.idle_ps, point.measured_ps});
+      continue;
+    }
+    point.spread = (most - least) / 2 / point.measured_ps;
+    if (point.operation == "broadcast") beside.buffered[point.size] = times[i].buffered;
+    result.points.push_back(point);
+  }
+  return beside;
+}
+
 }  // namespace
 
 Calibration calibrate(const CalibrateOptions& options) {
@@ -155,32 +202,16 @@ Calibration calibrate(const CalibrateOptions& options) {
     if (options.say) options.say(fmt::format("{} {} operations, sizes and pauses", how, probes.size()));
     const std::vector<ProbeTimes> times = run_probes(options, probes, result.notes);
     if (!options.keep.empty()) return result;
-    std::vector<LateCall> late;
-    for (std::size_t i = 0; i < probes.size(); ++i) {
-      if (probes[i].late > 0) {
-        late.insert(late.end(), times[i].late.begin(), times[i].late.end());
-        continue;
-      }
-      CalibrationPoint point = point_of(probes[i], options.ranks);
-      if (probes[i].overlaps) {
-        if (times[i].stolen.empty()) continue;
-        result.overlap.push_back({point.operation, point.size, std::max(0.0, median(times[i].stolen))});
-        continue;
-      }
-      const auto [least, most] = std::ranges::minmax(times[i].means);
-      point.measured_ps = trimmed_mean(times[i].means);
-      point.idle_ps = median(times[i].idles);
-      if (probes[i].is_of_waking) {
-        result.waking.push_back({point.operation, point.size, point.idle_ps, point.measured_ps});
-        continue;
-      }
-      point.spread = (most - least) / 2 / point.measured_ps;
-      result.points.push_back(point);
-    }
+    const Beside beside = sort_times(probes, times, result);
     if (options.say) options.say("fitting");
     values = fit_values(options.ranks, result.points, result.waking, options.wants_stop);
     values.overlaps = overlap_curves(result.overlap);
-    values.notice = std::max(0.0, find_notice(late).value_or(0) / 1e12 - values.latency);
+    // The root of a tree is done early without any buffer.
+    if (options.ranks == 2) values.send_buffer = send_buffer_of(beside.buffered);
+    for (const auto& [operation, calls] : beside.late) {
+      const std::optional<Notice> notice = find_notice(calls);
+      if (notice) *topology::find_curve(values.notices, operation) = notice_curve(*notice, values.latency);
+    }
     if (options.what == "collectives" && !options.is_elsewhere) {
       if (options.say) options.say("computing, really and simulated");
       values.compute_scale = compute_scale(options, values, result);

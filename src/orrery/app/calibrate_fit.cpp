@@ -80,8 +80,9 @@ std::string cluster_text(const ClusterValues& values, const std::string& name, s
                   nanoseconds(ranks == 2 ? values.latency : values.latency / 2));
   std::string text = fmt::format("name: {}\ndevices:\n  host:\n", name);
   text += fmt::format("    compute_scale: {:.4f}\n", values.compute_scale);
-  if (values.notice > 0) text += fmt::format("    exchange_notice: {}\n", nanoseconds(values.notice));
+  if (values.send_buffer > 0) text += fmt::format("    send_buffer: {}B\n", values.send_buffer);
   text += curves_text("operation_costs", values.costs);
+  text += curves_text("notice_costs", values.notices);
   text += curves_text("overlap_costs", values.overlaps);
   if (values.wakes != topology::WakeCosts{}) text += "    wake_costs:\n";
   topology::WakeCosts::fields([&](const char* operation, auto member, const char*) {
@@ -229,6 +230,16 @@ topology::OperationCosts overlap_curves(std::vector<OverlapPoint> points) {
     curve->push_back({Bytes{point.size}, curve->empty() ? time : std::max(time, curve->back().time)});
   }
   return curves;
+}
+
+std::int64_t send_buffer_of(const std::map<std::int64_t, double>& left) {
+  constexpr std::int64_t kLong = 128 * 1024;  // Shorter ones take as long as threads do.
+  constexpr double kLeast = 0.15;
+  double most = 0;
+  for (const auto& [size, share] : left) {
+    if (size >= kLong && share > kLeast) most = std::max(most, share * static_cast<double>(size));
+  }
+  return std::llround(most);
 }
 
 double spread_over(const std::vector<CalibrationPoint>& points) {

@@ -2,6 +2,9 @@
 #pragma once
 /// The values of a cluster file, each from the measurements that show it: the link from messages, and what an operation
 /// costs the host from that operation.
+#include <cstdint>
+#include <map>
+
 #include "orrery/app/calibrate.hpp"
 #include "orrery/topology/operation_costs.hpp"
 
@@ -12,10 +15,11 @@ struct ClusterValues {
   double latency = 0;
   double bandwidth = 1e9;
   double compute_scale = 1;
-  double notice = 0;  ///< Of exchanges, beside the latency; 0 = not measured.
+  std::int64_t send_buffer = 0;  ///< Bytes.
   topology::OperationCosts costs;
   topology::WakeCosts wakes;
   topology::OperationCosts overlaps;
+  topology::OperationCosts notices;  ///< Beside the latency.
 };
 
 /// The cluster file, without comments.
@@ -36,6 +40,10 @@ struct ClusterValues {
 
 /// By size, never less for a longer one.
 [[nodiscard]] topology::OperationCosts overlap_curves(std::vector<OverlapPoint> points);
+
+/// What a connection takes from a sender at once: of broadcasts of such sizes, each with the share of its time that was
+/// left when its root had done. Zero where that is next to nothing: the sender is as slow as the link.
+[[nodiscard]] std::int64_t send_buffer_of(const std::map<std::int64_t, double>& left);
 
 /// Half of the range between launches, in the median of the points.
 [[nodiscard]] double spread_over(const std::vector<CalibrationPoint>& points);

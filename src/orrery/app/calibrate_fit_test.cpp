@@ -82,16 +82,19 @@ TEST(CalibrateFit, MemoryIsQuickerForWhatACacheHolds) {
   for (const CalibrationPoint& point : points) EXPECT_NEAR(point.simulated_ps, point.measured_ps, 2000);
 }
 
-TEST(CalibrateFit, WhereExchangesBeginToTakeLongerIsFoundAmongNoise) {
-  std::vector<LateCall> calls;
-  for (int delay = 10; delay <= 400; delay += 10) {
-    const bool is_odd_one_out = delay == 60 || delay == 300;
-    calls.push_back({delay * kMicrosecond, ((delay > 190) != is_odd_one_out ? 9.1 : 5.0 + delay % 30 * 0.01) * 1e9});
-  }
-  EXPECT_EQ(find_notice(calls).value(), 190 * kMicrosecond);
-  for (LateCall& call : calls) call.time = (5 + static_cast<int>(call.delay / kMicrosecond) % 7) * 1e9;
-  EXPECT_EQ(find_notice(calls), kNeverNoticed) << "nothing to do with the delay";
-  EXPECT_FALSE(find_notice({}).has_value());
+TEST(CalibrateFit, WhatALongerOperationTakesFromTheCoreIsNeverLess) {
+  const topology::OperationCosts curves =
+      overlap_curves({{"broadcast", 4096, 7e6}, {"all_reduce", 65536, 3e6}, {"all_reduce", 1024, 5e6}});
+  ASSERT_EQ(curves.all_reduce.size(), 2U);
+  EXPECT_EQ(curves.all_reduce.front(), (topology::CostPoint{Bytes{1024}, Duration{5'000'000}}));
+  EXPECT_EQ(curves.all_reduce.back(), (topology::CostPoint{Bytes{65536}, Duration{5'000'000}}));
+  EXPECT_EQ(curves.broadcast.size(), 1U);
+}
+
+TEST(CalibrateFit, ABufferIsTheMostThatASenderLeavesToTheKernel) {
+  EXPECT_EQ(send_buffer_of({{4096, 0.9}, {1 << 18, 1.0}, {1 << 20, 0.75}, {3 << 19, 0.5}}), 786'432);
+  EXPECT_EQ(send_buffer_of({{1 << 18, 0.1}, {1 << 20, 0.02}}), 0) << "sent as slowly as the link is";
+  EXPECT_EQ(send_buffer_of({{4096, 0.9}}), 0) << "threads, not bytes";
 }
 
 TEST(CalibrateFit, LaunchesThatDifferAreNamed) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "orrery/app/calibrate_notice.hpp"
 #include "orrery/app/real_run.hpp"
 #include "orrery/app/statistics.hpp"
 #include "orrery/base/check.hpp"
@@ -59,6 +60,7 @@ struct Call {
   double first_posted = 0;
   double last_posted = 0;
   double done = 0;
+  double root_done = 0;
 };
 
 /// How long calls took from when the last rank came. Of exchanges that some rank comes late to, the directions follow
@@ -76,12 +78,22 @@ std::vector<double> times_together(std::vector<Call> calls) {
   return times;
 }
 
-void append_late(const std::vector<Call>& calls, std::vector<LateCall>& late) {
+void append_late(const std::vector<Call>& calls, std::int64_t size, std::vector<LateCall>& late) {
   constexpr double kMost = 1.5e9;  // Who missed the moment is later than any probe wants.
   for (const Call& call : calls) {
     const double delay = call.last_posted - call.first_posted;
-    if (delay < kMost) late.push_back({.delay = delay, .time = call.done - call.last_posted});
+    if (delay < kMost) late.push_back({.size = size, .delay = delay, .time = call.done - call.last_posted});
   }
+}
+
+/// The share of the calls' time that was left when rank 0 had done.
+double left_over(const std::vector<Call>& calls) {
+  std::vector<double> shares;
+  for (const Call& call : calls) {
+    if (call.done <= call.last_posted) continue;
+    shares.push_back((call.done - std::max(call.root_done, call.last_posted)) / (call.done - call.last_posted));
+  }
+  return shares.empty() ? 0 : median(shares);
 }
 
 /// Whether ranks send to each other before they ask, see collectives::Asking.
@@ -143,6 +155,7 @@ std::vector<Call> calls_of(const live::RealTimeline& launch, std::size_t probe, 
       Call& call = calls[i];
       call.first_posted = std::min(call.first_posted, posted);
       call.last_posted = std::max(call.last_posted, posted);
+      if (rank == 0) call.root_done = static_cast<double>(count_ps(record.done));
       call.done = std::max(call.done, static_cast<double>(count_ps(record.done)));
       idles.push_back(static_cast<double>(count_ps(record.posted) - count_ps(own[rank].at(begin + i - 1)->done)));
     }
@@ -214,14 +227,18 @@ std::vector<Probe> plan_waking(const CalibrateOptions& options) {
 std::vector<Probe> plan_notice(const CalibrateOptions& options) {
   std::vector<Probe> probes;
   if (options.what != "collectives" || options.ranks != 2) return probes;
-  constexpr std::array<std::int64_t, 8> kLate{1, 50, 100, 150, 200, 300, 400, 1000};
-  constexpr std::int64_t kCalls = 10;
-  constexpr std::int64_t kParts = 30;  // Of the budget: milliseconds of a link, which tell one kind from the other.
-  const std::int64_t bytes = budget_of(options) / kParts;
-  for (const std::int64_t late : kLate) {
-    Probe probe{"all_to_all_single", bytes, kCalls, kPause};
-    probe.late = late;
-    probes.push_back(probe);
+  constexpr std::array<std::int64_t, 11> kLate{1, 30, 60, 90, 120, 160, 200, 250, 300, 400, 1000};
+  constexpr std::array<std::int64_t, 3> kParts{120, 30, 10};  // Of the budget: a call takes milliseconds of a link.
+  constexpr std::int64_t kCalls = 8;
+  for (const char* name : {"all_to_all_single", "all_gather"}) {
+    for (const std::int64_t part : kParts) {
+      for (const std::int64_t late : kLate) {
+        Probe probe{name, budget_of(options) / part, kCalls, kPause};
+        if (probe.operation == "all_gather") probe.bytes /= options.ranks;
+        probe.late = late;
+        probes.push_back(probe);
+      }
+    }
   }
   return probes;
 }
@@ -246,38 +263,6 @@ std::vector<Probe> plan_overlap(const CalibrateOptions& options) {
     }
   }
   return probes;
-}
-
-std::optional<double> find_notice(const std::vector<LateCall>& calls) {
-  constexpr double kApart = 1.4;
-  constexpr double kSlower = 1.2;
-  constexpr std::size_t kLeast = 10;
-  if (calls.size() < 2 * kLeast) return {};
-  std::vector<LateCall> sorted = calls;
-  std::ranges::sort(sorted, {}, &LateCall::delay);
-  std::vector<double> times;
-  for (const LateCall& call : sorted) times.push_back(call.time);
-  const auto part = static_cast<std::ptrdiff_t>(times.size() / 8);  // As many as come together, and as come last.
-  if (median({times.end() - part, times.end()}) < median({times.begin(), times.begin() + part}) * kSlower) {
-    return kNeverNoticed;
-  }
-  std::ranges::sort(times);
-  const double limit = times[times.size() / 10] * kApart;
-  const auto is_apart = [&](const LateCall& call) { return call.time > limit; };
-  const auto apart = static_cast<std::size_t>(std::ranges::count_if(sorted, is_apart));
-  if (apart < kLeast || sorted.size() - apart < kLeast) return {};
-  // Wrongly sorted when call i is the first to be noticed: those before it that are apart, and those from it that are
-  // not.
-  std::size_t wrong = sorted.size() - apart;
-  std::size_t least = wrong;
-  std::size_t best = 0;
-  for (std::size_t i = 0; i < sorted.size(); ++i) {
-    wrong = is_apart(sorted[i]) ? wrong + 1 : wrong - 1;
-    if (wrong >= least) continue;
-    least = wrong;
-    best = i + 1;
-  }
-  return best == 0 ? 0 : sorted[best - 1].delay;
 }
 
 std::string plan_text(const std::vector<Probe>& probes) {
@@ -336,6 +321,7 @@ std::vector<ProbeTimes> run_probes(const CalibrateOptions& options, const std::v
   std::vector<std::vector<std::vector<double>>> all_times(probes.size());  // By launch.
   std::vector<LateCall> late;
   for (std::size_t i = 0; i < probes.size(); ++i) {
+    std::vector<double> left;
     for (const live::RealTimeline& launch : launches) {
       if (probes[i].overlaps) {
         const std::optional<double> stolen = stolen_of(launch, i, probes);
@@ -346,13 +332,18 @@ std::vector<ProbeTimes> run_probes(const CalibrateOptions& options, const std::v
       std::vector<double> idles;
       const std::vector<Call> calls = calls_of(launch, i, probes, gaps, idles);
       all_times[i].push_back(times_together(calls));
-      if (probes[i].late > 0) append_late(calls, result[i].late);
+      if (probes[i].operation == "broadcast") left.push_back(left_over(calls));
+      if (probes[i].late > 0) append_late(calls, point_of(probes[i], options.ranks).size, result[i].late);
       if (!gaps.empty()) result[i].gaps.push_back(median(gaps));
       if (!idles.empty()) result[i].idles.push_back(median(idles));
     }
-    late.insert(late.end(), result[i].late.begin(), result[i].late.end());
+    if (!left.empty()) result[i].buffered = median(left);
+    if (probes[i].operation == "all_to_all_single") {
+      late.insert(late.end(), result[i].late.begin(), result[i].late.end());
+    }
   }
-  const bool may_follow = find_notice(late) != kNeverNoticed;
+  const std::optional<Notice> notice = find_notice(late);
+  const bool may_follow = !notice || !notice->is_never;
   for (std::size_t i = 0; i < probes.size(); ++i) {
     std::vector<std::vector<double>>& times = all_times[i];
     if (may_follow && is_exchange(probes[i]) && probes[i].late == 0) leave_quicker_mode(times);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a calibration measures: real runs of probe.py, as means per operation and size.
-#include <optional>
-
 #include "orrery/app/calibrate.hpp"
+#include "orrery/app/calibrate_notice.hpp"
 
 namespace orrery::app {
 
@@ -22,12 +21,6 @@ struct Probe {
 /// Of the operations of `options.what`, over sizes that the link carries in reasonable time.
 [[nodiscard]] std::vector<Probe> plan_probes(const CalibrateOptions& options);
 
-/// A call to which one rank came so much later, and how long it took from then on. In picoseconds.
-struct LateCall {
-  double delay = 0;
-  double time = 0;
-};
-
 struct ProbeTimes {
   /// Of each launch the trimmed mean, in picoseconds, from when all were there to when all were done. A median would
   /// jump between the speeds of a host that has two; a program takes the mean of them.
@@ -36,6 +29,7 @@ struct ProbeTimes {
   std::vector<double> stolen;  ///< Of each launch: how much longer computing took beside the operation.
   std::vector<double> gaps;   ///< Of computing: between the barriers.
   std::vector<double> idles;  ///< Of operations: from a rank's last end to its next call.
+  double buffered = 0;        ///< Of broadcasts: the share of the time that the root had done before the others.
 };
 
 /// As probe.py takes it.
@@ -50,17 +44,11 @@ struct ProbeTimes {
 /// has left the caches by then.
 [[nodiscard]] std::vector<Probe> plan_waking(const CalibrateOptions& options);
 
-/// Exchanges of two ranks that come apart by a tenth of a millisecond or two.
+/// Exchanges of two ranks that come apart by a tenth of a millisecond or two, short and long ones.
 [[nodiscard]] std::vector<Probe> plan_notice(const CalibrateOptions& options);
 
 /// Asynchronous operations beside computing that takes longer than they do.
 [[nodiscard]] std::vector<Probe> plan_overlap(const CalibrateOptions& options);
-
-/// From which delay on the directions of an exchange follow each other, so that it takes nearly twice as long: what
-/// sorts most of the calls of those probes. kNeverNoticed where late calls take no longer than others, as in one host's
-/// memory; nothing when there are too few of them. In picoseconds.
-inline constexpr double kNeverNoticed = 1e12;
-[[nodiscard]] std::optional<double> find_notice(const std::vector<LateCall>& calls);
 
 /// The probe as `orrery collective` names it, and the whole buffer of it.
 [[nodiscard]] CalibrationPoint point_of(const Probe& probe, std::int64_t ranks);

@@ -53,7 +53,11 @@ class Hasher {
       text("overlap");
       text(config::write_spec(device.overlap_costs));
     }
-    if (device.exchange_notice != Duration{}) number(count_ps(device.exchange_notice));
+    if (device.notice_costs != topology::OperationCosts{}) {
+      text("notice");
+      text(config::write_spec(device.notice_costs));
+    }
+    if (device.send_buffer != Bytes{}) text(fmt::format("buffer {}", device.send_buffer.count()));
     if (device.remote_bandwidth != Bandwidth{}) {  // As before there was remote memory.
       number(device.remote_bandwidth.bits_per_second());
       number(count_ps(device.remote_latency));

@@ -128,6 +128,10 @@ class Collectives::Instance final : public Pinned, CollectiveRun::Listener {
     is_failed_.resize(group_.size(), false);
     is_failed_[member] = true;
     ++ended_;
+    withdraw(member);
+  }
+  void withdraw(std::uint32_t member) {
+    if (run_) run_->withdraw(member);
   }
 
   [[nodiscard]] bool is_idle() const {
@@ -223,6 +227,13 @@ void Collectives::fail(Group& group, std::uint32_t rank, orrery_op& op, const st
   if (found != open_.end()) found->second->fail(group.member_of.at(rank));
   setup_.listener.on_ended(
       rank, {.operation = setup_.arena.offset_of(&op), .began = setup_.engine.now(), .reason = reason});
+}
+
+void Collectives::withdraw(std::uint32_t rank) {
+  for (const auto& [key, instance] : open_) {
+    const auto found = instance->group().member_of.find(rank);
+    if (found != instance->group().member_of.end()) instance->withdraw(found->second);
+  }
 }
 
 std::vector<std::uint32_t> Collectives::missing(const Group& group, const orrery_op& op) const {

@@ -44,6 +44,8 @@ class Collectives : Pinned {
   void arrive(Group& group, std::uint32_t rank, orrery_op& op);
   /// Ends the rank's part in it with `reason`; the others go on waiting.
   void fail(Group& group, std::uint32_t rank, orrery_op& op, const std::string& reason);
+  /// The rank is gone: it sends nothing any more.
+  void withdraw(std::uint32_t rank);
   /// Global ranks that have not called the collective of `op` yet.
   [[nodiscard]] std::vector<std::uint32_t> missing(const Group& group, const orrery_op& op) const;
   /// Bytes handed to the network so far.

@@ -15,6 +15,7 @@ namespace orrery::live {
 namespace {
 
 constexpr std::size_t kMostRanks = std::size_t{1} << 20;
+constexpr Duration kShortestStretch = std::chrono::microseconds{5};  // Less is looking whether something has ended.
 constexpr std::size_t kMostStretches = 256;  // An operation that is open for longer hardly takes the core.
 
 }  // namespace
@@ -233,7 +234,7 @@ void LiveService::handle(engine::ProcessId process, const engine::Call& call) {
 void LiveService::serve(std::uint32_t rank, const engine::Call& call) {
   Rank& asker = ranks_[rank];
   const Time now = setup_.engine.now();
-  if (!asker.open.empty() && now > asker.resumed) {
+  if (!asker.open.empty() && now - asker.resumed > kShortestStretch) {
     if (asker.stretches.size() == kMostStretches) asker.stretches.pop_front();
     asker.stretches.push_back({asker.resumed, now});
   }
@@ -382,7 +383,9 @@ void LiveService::answer(std::uint32_t rank, std::int64_t value) {
       observer->span(observer->track("ranks", rank_name(rank)), "asleep", asker.asked, now, "");
     }
   } else if (asker.waits == Waits::kStore || asker.waits == Waits::kPoll) {
-    asker.times.waiting += blocked;
+    const Duration hidden = std::min(asker.hidden, now - std::min(asker.polls_since, asker.asked));
+    asker.times.compute += hidden;
+    asker.times.waiting += blocked - hidden;
   } else if (asker.waits == Waits::kOperation) {
     // Until all parties were there it waited; then it communicated.
     Time began = now;
@@ -395,7 +398,9 @@ void LiveService::answer(std::uint32_t rank, std::int64_t value) {
     }
     asker.times.compute += posted - asker.asked;  // Of a device that had not come to it yet.
     asker.times.waiting += began - posted;
-    asker.times.communication += now - began;
+    const Duration hidden = std::min(asker.hidden, now - began);
+    asker.times.compute += hidden;
+    asker.times.communication += now - began - hidden;
     if (engine::Observer* observer = setup_.engine.observer(); observer != nullptr && blocked > Duration{}) {
       observer->span(observer->track("ranks", rank_name(rank)), awaited_name(asker, value), asker.asked, now,
                      "");
@@ -417,6 +422,7 @@ void LiveService::answer(std::uint32_t rank, std::int64_t value) {
   asker.waits = Waits::kNothing;
   asker.resumed = now;
   asker.stolen = std::exchange(asker.owed, {});
+  asker.hidden = {};
   if (asker.open.empty()) asker.stretches.clear();
   if (std::exchange(asker.ends_warmup, false)) end_warmup(rank);
   host_->answer(engine::ProcessId{rank}, value);
@@ -465,6 +471,7 @@ void LiveService::crash(std::uint32_t rank) {
   gone.times.has_crashed = true;
   gone.times.finish = setup_.engine.now();
   stores_.withdraw(rank);
+  collectives_.withdraw(rank);
   host_->drop(engine::ProcessId{rank});
   if (setup_.on_crash) setup_.on_crash(rank);
 }

@@ -91,6 +91,7 @@ class LiveService final : public Pinned,
     // What operations under way take from a rank that computes, see service_core.cpp.
     Duration stolen{};              // Of the stretch that it computes now: its posts and request come later by this.
     Duration owed{};                // Of the next stretch.
+    Duration hidden{};              // Of stretches before: made up for by a shorter wait, see answer().
     std::deque<Stretch> stretches;  // When it computed, as far back as an open operation may reach.
     engine::Call request{};         // It has come to this
     Time requested{};               // at this time, without what was stolen.

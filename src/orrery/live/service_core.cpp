@@ -34,10 +34,7 @@ void LiveService::steal(std::uint32_t rank, const orrery_op& op, const Ending& e
   Rank& owner = ranks_[rank];
   const topology::DeviceSpec& device = setup_.cluster.devices[setup_.cluster.device_of_rank[rank]];
   if (op.on_device != 0 || device.overlap_costs == topology::OperationCosts{}) return;
-  // Who waits for it does not compute, and what it took before is hidden by that.
   const bool waits = owner.waits != Waits::kNothing;
-  const bool looks = owner.waits == Waits::kOperation || owner.waits == Waits::kPoll;
-  if (looks && std::ranges::find(owner.handles, op.handle) != owner.handles.end()) return;
   const bool is_message = op.kind == ORRERY_SEND || op.kind == ORRERY_RECEIVE;
   const topology::CostCurve* curve = topology::find_curve(
       device.overlap_costs, is_message ? "send_recv" : collectives::to_text(operation_of(op)));
@@ -52,8 +49,17 @@ void LiveService::steal(std::uint32_t rank, const orrery_op& op, const Ending& e
   if (computed == Duration{}) return;
   const Bytes size = is_message ? Bytes{total_bytes(op)} : buffer_of(op, groups_.at(op.group)->size());
   const double share = static_cast<double>(computed.count()) / static_cast<double>((now - began).count());
-  const Duration taken{std::llround(share * static_cast<double>(count_ps(topology::cost_at(*curve, size))))};
-  (waits ? owner.owed : owner.stolen) += taken;
+  const Duration work = topology::cost_at(*curve, size);
+  const Duration taken{std::llround(share * static_cast<double>(work.count()))};
+  if (!waits) {
+    owner.stolen += taken;
+    return;
+  }
+  // Who waits, for this one or another, has computed longer before and waits less. But the core has to do both in any
+  // case, the operation's work and the computing: the rank goes on when that is done.
+  const Duration more = std::clamp(computed + work - (now - began), Duration{}, taken);
+  owner.owed += more;
+  owner.hidden += taken - more;
 }
 
 }  // namespace orrery::live

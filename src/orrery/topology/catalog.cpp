@@ -114,6 +114,7 @@ void read_device(const config::Cursor& at, DeviceFields& fields) {
   read_over(at, fields);
   check_ascending(at, "operation_costs", fields.operation_costs, &CostPoint::size, "size");
   check_ascending(at, "overlap_costs", fields.overlap_costs, &CostPoint::size, "size");
+  check_ascending(at, "notice_costs", fields.notice_costs, &CostPoint::size, "size");
   check_ascending(at, "wake_costs", fields.wake_costs, &WakePoint::idle, "idle");
   if (!at.has("operators") || fields.operators.empty()) return;
   const fs::path named{fields.operators};

@@ -39,8 +39,11 @@ struct DeviceFields : DeviceSpec {
           "How much longer a call takes when the rank has not communicated for a while.");
     field("overlap_costs", &DeviceFields::overlap_costs,
           "Processor time that a call under way takes from a rank that computes meanwhile, by operation and size.");
-    field("exchange_notice", &DeviceFields::exchange_notice,
-          "How much later than another a rank comes to gloo's exchanges before their directions follow each other.");
+    field("notice_costs", &DeviceFields::notice_costs,
+          "How much later than another a rank comes to gloo's all_to_all or all_gather before the directions follow "
+          "each other, by size.");
+    field("send_buffer", &DeviceFields::send_buffer,
+          "Bytes that a connection takes from a sender at once, so that its call of gloo is over before they arrive.");
     field("remote_bandwidth", &DeviceFields::remote_bandwidth,
           "Of memory outside the device, which traces load from and store to.", Rule{.positive = true});
     field("remote_latency", &DeviceFields::remote_latency, "Of one load or store of such memory.");

@@ -28,7 +28,8 @@ struct DeviceSpec {
   OperationCosts operation_costs;  ///< What gloo's calls cost this host beside the network.
   WakeCosts wake_costs;            ///< And how much more after a pause.
   OperationCosts overlap_costs;    ///< What a call under way takes from a rank that computes meanwhile.
-  Duration exchange_notice{};      ///< Who comes later than this to an exchange of gloo sends first; 0 = as a message.
+  OperationCosts notice_costs;     ///< Who comes later than this to an exchange of gloo sends first; none = a message.
+  Bytes send_buffer;               ///< Of a connection: whoever calls gloo has done with what it takes.
   Bandwidth remote_bandwidth;      ///< Of memory outside the device that a trace loads from and stores to.
   Duration remote_latency{};       ///< Of one such load or store.
 

@@ -89,7 +89,7 @@ void CollectiveBoard::announce(CollectiveInstance& instance) {
   instance.is_announced = true;
   const ProcessGroup& group = instance.group();
   for (Rank member = 0; member < group.size(); ++member) {
-    if (instance.has_ended(member)) continue;  // A broadcast's root waits for nobody.
+    if (instance.has_ended(member)) continue;  // A broadcast's root may wait for nobody.
     setup_.listener.on_under_way(group.ranks[member], instance.slot(member));
   }
 }

@@ -36,7 +36,9 @@ CollectiveRun::CollectiveRun(Setup setup, Listener* listener)
   if (setup_.engine.observer() != nullptr) {
     trace_ = std::make_unique<RunTrace>(*setup_.engine.observer(), channels_.size(), setup_.track_group);
   }
-  if (setup_.notice) asking_ = std::make_unique<Asking>(count, channels_.size());
+  if (setup_.notice) {
+    asking_ = std::make_unique<Asking>(count, *setup_.notice == Duration::max() ? 0 : channels_.size());
+  }
   if (setup_.is_watched) setup_.engine.add_watch(*this);
 }
 
@@ -51,11 +53,23 @@ std::string CollectiveRun::name_of(Rank participant) const {
                              : fmt::format("switch {}", participant - ranks);
 }
 
-network::StreamId CollectiveRun::open_stream(Rank from, Rank to, std::uint32_t lane) {
-  if (setup_.connections == nullptr) return setup_.network.open_stream();
-  network::StreamId& kept = setup_.connections->between(from, to, lane);
-  if (!kept.is_valid()) kept = setup_.network.open_stream();
-  return kept;
+void CollectiveRun::connect(Channel& channel) {
+  const Lane& lane = lanes_[channel.lane];
+  const Rank peer = lanes_[channels_[channel.far].lane].owner;
+  channel.route = setup_.router.route(setup_.nodes[lane.owner], setup_.nodes[peer]);
+  const bool is_buffered = costs(lane.owner).send_buffer != Bytes{};
+  if (setup_.connections == nullptr) {
+    channel.stream = setup_.network.open_stream();
+    if (!is_buffered) return;
+    own_buffers_.push_back(std::make_unique<SendBuffer>());
+    channel.buffer = own_buffers_.back().get();
+    return;
+  }
+  Connection& kept = setup_.connections->between(lane.owner, peer, lane.number);
+  if (!kept.stream.is_valid()) kept.stream = setup_.network.open_stream();
+  if (is_buffered && !kept.buffer) kept.buffer = std::make_unique<SendBuffer>();
+  channel.stream = kept.stream;
+  channel.buffer = kept.buffer.get();
 }
 
 std::shared_ptr<const CollectiveRun::Wiring> CollectiveRun::wire(const Schedule& schedule) {
@@ -168,7 +182,8 @@ bool CollectiveRun::must_wait(std::uint32_t channel) const {
   const std::uint32_t back = channels_[channel].far;
   const Rank from = owner(channel);
   const Rank to = owner(back);
-  if (!asking_->has_gone(to)) return true;
+  if (!asking_->has_gone(to) || asking_->has_withdrawn(from)) return true;
+  if (*setup_.notice == Duration::max()) return false;
   if (!asking_->is_ahead(channel, back)) return false;
   // The other one goes first when it comes so much later that it has been asked by then.
   const Duration delay = asking_->delay(to, from);
@@ -236,11 +251,7 @@ void CollectiveRun::send(std::uint32_t index, Bytes payload) {
   Channel& channel = channels_[index];
   const Lane& lane = lanes_[channel.lane];
   if (asking_) asking_->sent(index);
-  if (!channel.stream.is_valid()) {
-    const Rank peer = lanes_[channels_[channel.far].lane].owner;
-    channel.route = setup_.router.route(setup_.nodes[lane.owner], setup_.nodes[peer]);
-    channel.stream = open_stream(lane.owner, peer, lane.number);
-  }
+  if (!channel.stream.is_valid()) connect(channel);
   const double scale = costs(lane.owner).wire_scale;
   Bytes size = payload;
   if (scale != 1.0) {
@@ -249,11 +260,14 @@ void CollectiveRun::send(std::uint32_t index, Bytes payload) {
   ++messages_;
   wire_bytes_ += size;
   if (trace_) trace_->sent(channel.far, setup_.engine.now());
+  const Rank sender = lane.owner;
+  const bool is_buffered = channel.buffer != nullptr && channel.buffer->take(size, costs(sender).send_buffer);
   setup_.network.send({.route = channel.route,
                        .size = size,
                        .stream = channel.stream,
                        .receiver = this,
                        .cookie = channel.far});
+  if (is_buffered) close(sender);
 }
 
 void CollectiveRun::on_delivered(std::uint64_t cookie) {
@@ -269,7 +283,8 @@ void CollectiveRun::on_delivered(std::uint64_t cookie) {
     asking_->delivered(channel.far);
     send_held(index);
   }
-  close(sender);
+  SendBuffer* const buffer = channels_[channel.far].buffer;
+  if (buffer == nullptr || !buffer->arrive()) close(sender);
   if (lanes_[waiter].waiting == index) {
     lanes_[waiter].waiting = kNone;
     proceed(waiter);

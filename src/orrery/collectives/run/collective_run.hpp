@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Drives one schedule over a network model: every rank starts when it arrives, sends what its lanes say, and is
-/// done when its lanes are through and its own messages have arrived.
+/// done when its lanes are through and its own messages have arrived, or are in the hands of a kernel.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -10,6 +10,7 @@
 
 #include "orrery/collectives/run/asking.hpp"
 #include "orrery/collectives/run/run_trace.hpp"
+#include "orrery/collectives/run/send_buffer.hpp"
 #include "orrery/collectives/schedule.hpp"
 #include "orrery/engine/engine.hpp"
 #include "orrery/network/network_model.hpp"
@@ -21,19 +22,26 @@ struct EndpointCosts {
   Duration launch{};            ///< From a rank's arrival to its first action.
   Duration send_overhead{};     ///< A lane pauses this long before each message.
   Duration receive_overhead{};  ///< And this long after each one it took.
-  Bandwidth reduce_bandwidth;   ///< Speed of adding received bytes; 0 = free.
+  Bandwidth reduce_bandwidth{};  ///< Speed of adding received bytes; 0 = free.
   double wire_scale = 1.0;      ///< Bytes on the wire per payload byte (protocol flags, achieved efficiency).
+  Bytes send_buffer{};          ///< Of a connection: the sender has done with a message that finds room in it.
 };
 
-/// The streams of a group's members, so that runs of one group use the same connections, one after the other.
+/// One direction of two ranks' connection.
+struct Connection {
+  network::StreamId stream;
+  std::unique_ptr<SendBuffer> buffer;  ///< Null where senders wait for arrivals.
+};
+
+/// The connections of a group's members, so that runs of one group use the same ones, one after the other.
 class Connections {
  public:
-  [[nodiscard]] network::StreamId& between(Rank from, Rank to, std::uint32_t lane) {
-    return streams_[(std::uint64_t{lane} << 48) | (std::uint64_t{from} << 24) | to];
+  [[nodiscard]] Connection& between(Rank from, Rank to, std::uint32_t lane) {
+    return connections_[(std::uint64_t{lane} << 48) | (std::uint64_t{from} << 24) | to];
   }
 
  private:
-  std::unordered_map<std::uint64_t, network::StreamId> streams_;
+  std::unordered_map<std::uint64_t, Connection> connections_;
 };
 
 class CollectiveRun final : public Pinned, network::Receiver, engine::Handler, engine::Watch {
@@ -57,7 +65,7 @@ class CollectiveRun final : public Pinned, network::Receiver, engine::Handler, e
     std::shared_ptr<const Wiring> wiring{};  ///< Of the schedule; made anew when null.
     bool is_watched = true;  ///< Whether it reports who waits in a deadlock; else the caller does.
     /// Messages wait until they are asked for, see Asking. Whoever comes later than another by more than this, and the
-    /// latency between them, comes late.
+    /// latency between them, comes late; nobody does when it is the longest of all.
     std::optional<Duration> notice{};
   };
   /// Told when a rank is done, at that time.
@@ -77,6 +85,10 @@ class CollectiveRun final : public Pinned, network::Receiver, engine::Handler, e
   void arrive(Rank rank, Duration more = {}) { arrive(rank, more, setup_.engine.now()); }
   /// It called earlier, at `called`, and has launched since, but sends nothing before now.
   void arrive(Rank rank, Duration more, Time called);
+  /// The rank has given up, or is gone: what it has not sent yet it never sends.
+  void withdraw(Rank rank) {
+    if (asking_) asking_->withdraw(rank);
+  }
   [[nodiscard]] bool is_done(Rank rank) const { return participants_[rank].done != kTimeMax; }
   /// kTimeMax while it is not.
   [[nodiscard]] Time done(Rank rank) const { return participants_[rank].done; }
@@ -95,6 +107,7 @@ class CollectiveRun final : public Pinned, network::Receiver, engine::Handler, e
     std::uint32_t arrived = 0;  // Messages that nobody has received yet.
     topology::RouteId route;    // Looked up at the first send.
     network::StreamId stream;
+    SendBuffer* buffer = nullptr;  // Of the way out.
   };
   struct Lane {
     std::uint64_t next = 0;
@@ -118,7 +131,7 @@ class CollectiveRun final : public Pinned, network::Receiver, engine::Handler, e
     return setup_.costs.size() == 1 ? setup_.costs[0] : setup_.costs[rank];
   }
   [[nodiscard]] std::string name_of(Rank participant) const;
-  [[nodiscard]] network::StreamId open_stream(Rank from, Rank to, std::uint32_t lane);
+  void connect(Channel& channel);
   void go(Rank rank);
   /// Runs the lane until it waits, pauses or ends.
   void proceed(std::uint32_t lane);
@@ -145,7 +158,8 @@ class CollectiveRun final : public Pinned, network::Receiver, engine::Handler, e
   std::vector<Participant> participants_;
   std::vector<Lane> lanes_;
   std::vector<Channel> channels_;
-  std::unique_ptr<Asking> asking_;   // Null where messages leave unasked.
+  std::vector<std::unique_ptr<SendBuffer>> own_buffers_;  // Where connections are not kept.
+  std::unique_ptr<Asking> asking_;                        // Null where messages leave unasked.
   std::unique_ptr<RunTrace> trace_;  // Null unless observed.
   std::uint64_t messages_ = 0;
   Bytes wire_bytes_;

@@ -38,6 +38,7 @@ class Bench final : engine::Handler {
     CollectiveRun::Setup setup{
         engine_, *network_, router_, *schedules_.back(), *layouts_.back(), nodes, {costs}, algorithm};
     setup.notice = notice;
+    setup.connections = connections_.get();
     runs_.push_back(std::make_unique<CollectiveRun>(std::move(setup)));
     return *runs_.back();
   }
@@ -51,6 +52,8 @@ class Bench final : engine::Handler {
     arrive_at(at, kAll);
   }
   void run() { engine_.run(); }
+  /// Of all runs from then on.
+  void keep_connections() { connections_ = std::make_unique<Connections>(); }
   engine::Engine& engine() { return engine_; }
 
  private:
@@ -72,6 +75,7 @@ class Bench final : engine::Handler {
   std::vector<std::unique_ptr<Layout>> layouts_;
   std::vector<std::unique_ptr<CollectiveRun>> runs_;
   std::vector<Time> called_;
+  std::unique_ptr<Connections> connections_;
 };
 
 TEST(CollectiveRun, RingAllReduceMeetsItsClosedForm) {
@@ -128,6 +132,89 @@ TEST(CollectiveRun, EndpointCostsAdd) {
   EXPECT_EQ(run.done(0), Time{3ms + 2ms + 1ms + 2ms + 1ms + 2ms});
 }
 
+TEST(CollectiveRun, ASenderHasDoneWithWhatFindsRoomInItsBuffer) {
+  for (const auto& [room, done] : {std::pair{1'000'000, 0ms}, std::pair{999'999, 2ms}}) {
+    Bench bench{kStar};
+    const EndpointCosts costs{.send_buffer = Bytes{room}};
+    CollectiveRun& run =
+        bench.add({.operation = Operation::kBroadcast, .ranks = 2, .root = 0}, "flat", Bytes{1'000'000}, costs);
+    run.arrive(0);
+    run.arrive(1);
+    bench.run();
+    EXPECT_EQ(run.done(0), Time{done});
+    EXPECT_EQ(run.done(1), Time{2ms});
+  }
+}
+
+TEST(CollectiveRun, ABufferIsEmptiedAsMessagesArrive) {
+  // A chain of two pieces, the second sent when the first has arrived after 2 ms, or half a millisecond before.
+  for (const auto& [pause, done] : {std::pair{2500us, 5000us}, std::pair{1500us, 5000us}}) {
+    Bench bench{kStar};
+    const EndpointCosts costs{.send_overhead = pause, .send_buffer = Bytes{1'000'000}};
+    const PlanRequest request{.operation = Operation::kBroadcast, .ranks = 2, .root = 0, .pieces = 2};
+    CollectiveRun& run = bench.add(request, "chain", Bytes{2'000'000}, costs);
+    run.arrive(0);
+    run.arrive(1);
+    bench.run();
+    EXPECT_EQ(run.done(0), Time{done});
+    EXPECT_EQ(run.done(1), Time{2 * pause + 2ms});
+  }
+}
+
+TEST(SendBuffer, BelongsToAConnection) {
+  SendBuffer buffer;
+  constexpr Bytes kRoom{100};
+  EXPECT_TRUE(buffer.take(Bytes{60}, kRoom));
+  EXPECT_FALSE(buffer.take(Bytes{50}, kRoom)) << "no room beside the first";
+  EXPECT_FALSE(buffer.take(Bytes{0}, kRoom)) << "nor behind one that has none";
+  EXPECT_TRUE(buffer.arrive());
+  EXPECT_TRUE(buffer.take(Bytes{50}, kRoom));
+  EXPECT_FALSE(buffer.arrive());
+  EXPECT_FALSE(buffer.arrive());
+  EXPECT_TRUE(buffer.arrive());
+}
+
+TEST(CollectiveRun, RunsShareTheBufferOfTheirConnection) {
+  Bench bench{kStar};
+  bench.keep_connections();
+  const EndpointCosts costs{.send_buffer = Bytes{1'500'000}};
+  std::vector<CollectiveRun*> runs;
+  for (int i = 0; i < 2; ++i) {
+    runs.push_back(
+        &bench.add({.operation = Operation::kBroadcast, .ranks = 2, .root = 0}, "flat", Bytes{1'000'000}, costs));
+    for (Rank rank = 0; rank < 2; ++rank) runs.back()->arrive(rank);
+  }
+  bench.run();
+  EXPECT_EQ(runs[0]->done(0), Time{});
+  EXPECT_EQ(runs[1]->done(0), Time{3ms}) << "half a megabyte is left";
+}
+
+TEST(CollectiveRun, WhoHasWithdrawnSendsNothing) {
+  Bench bench{kStar};
+  CollectiveRun& run = bench.add({.operation = Operation::kBroadcast, .ranks = 2, .root = 0}, "flat",
+                                 Bytes{1'000'000}, {}, Duration::max());
+  run.arrive(0);
+  run.withdraw(0);
+  run.arrive(1);
+  EXPECT_THROW(bench.run(), SimulationError);
+  EXPECT_FALSE(run.is_done(1));
+  EXPECT_EQ(run.messages(), 0U);
+}
+
+TEST(CollectiveRun, WhereItIsAskedForNothingMovesBeforeItsReceiverIsThere) {
+  for (const bool is_asked : {false, true}) {
+    Bench bench{kStar};
+    const std::optional<Duration> notice = is_asked ? std::optional{Duration::max()} : std::nullopt;
+    CollectiveRun& run =
+        bench.add({.operation = Operation::kReduce, .ranks = 2, .root = 0}, "flat", Bytes{1'000'000}, {}, notice);
+    run.arrive(1);
+    bench.arrive_at(Time{10ms}, 0);
+    bench.run();
+    EXPECT_EQ(run.done(0), Time{is_asked ? 12ms : 10ms});
+    EXPECT_EQ(run.done(1), Time{is_asked ? 12ms : 2ms});
+  }
+}
+
 /// 1 GB/s and 1 ms to each other: when one of two ranks comes so much later, how long does it take from then on?
 Duration exchange(Operation operation, const std::string& algorithm, std::uint32_t pieces, Duration later,
                   EndpointCosts costs = {}, Rank late = 1) {
@@ -148,6 +235,19 @@ TEST(CollectiveRun, WhoComesLateSendsFirst) {
   // 4 MB each, in two halves: the early one's first half goes beside the late one's second.
   EXPECT_EQ(exchange(Operation::kAllGather, "ring", 2, 0ms), Duration{1ms + 4ms});
   EXPECT_EQ(exchange(Operation::kAllGather, "ring", 2, 3ms), Duration{1ms + 2ms + 1ms + 2ms + 2ms});
+}
+
+TEST(CollectiveRun, WhoComesFirstIsDoneHalfWayWhenItsMessageIsBuffered) {
+  Bench bench{kStar};
+  const PlanRequest request{.operation = Operation::kAllToAll, .ranks = 2};
+  CollectiveRun& run = bench.add(request, "direct", Bytes{8'000'000}, {.send_buffer = Bytes{8'000'000}}, 1ms);
+  run.arrive(0);
+  bench.arrive_at(Time{10ms}, 1);
+  bench.run();
+  const Duration first = run.done(0) - Time{10ms};
+  const Duration last = run.done(1) - Time{10ms};
+  EXPECT_GT(first, 0ms);
+  EXPECT_EQ(last, 2 * first);
 }
 
 TEST(CollectiveRun, WhoIsLateDoesNotDependOnNumbersNorOverheads) {

@@ -119,6 +119,7 @@ void add_operation_costs(Choice& choice, const CollectiveRequest& request, const
     const topology::CostCurve* curve =
         topology::find_curve(device.operation_costs, to_text(request.operation));
     if (curve != nullptr) choice.costs[rank].launch += topology::cost_at(*curve, request.size);
+    choice.costs[rank].send_buffer = device.send_buffer;
   }
 }
 
@@ -137,7 +138,7 @@ void add_staging(Choice& choice, const CollectiveRequest& request, const Selecti
 
 /// How long a question takes at most beside the latency: as measured, or a message without bytes to a rank that has
 /// slept.
-Duration notice_of(const SelectionContext& context) {
+Duration notice_of(const CollectiveRequest& request, const SelectionContext& context) {
   Duration longest{};
   for (std::size_t rank = 0; rank < context.nodes.size() && !context.cluster.devices.empty(); ++rank) {
     const topology::DeviceSpec& device =
@@ -145,7 +146,9 @@ Duration notice_of(const SelectionContext& context) {
     const Duration message = device.send_overhead + device.receive_overhead +
                              topology::cost_at(device.operation_costs.send_recv, Bytes{}) +
                              topology::wake_at(device.wake_costs.send_recv, Duration::max());
-    longest = std::max(longest, device.exchange_notice != Duration{} ? device.exchange_notice : message);
+    const topology::CostCurve* curve = topology::find_curve(device.notice_costs, to_text(request.operation));
+    const bool is_measured = curve != nullptr && !curve->empty();
+    longest = std::max(longest, is_measured ? topology::cost_at(*curve, request.size) : message);
   }
   return longest;
 }
@@ -160,10 +163,10 @@ Choice gloo_choice(const CollectiveRequest& request, const SelectionContext& con
   choice.label = "gloo: " + plan.algorithm;
   add_staging(choice, request, context);
   add_operation_costs(choice, request, context);
-  // In a ring of three and more nobody sends to whom it receives from.
+  // Nobody sends before the other one asks. In a ring of three and more nobody sends to whom it receives from.
   const bool is_mutual = request.operation == Operation::kAllToAll ||
                          (request.operation == Operation::kAllGather && context.nodes.size() == 2);
-  if (is_mutual) choice.notice = notice_of(context);
+  choice.notice = is_mutual ? notice_of(request, context) : Duration::max();
   return choice;
 }
 
