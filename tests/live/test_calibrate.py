@@ -40,8 +40,9 @@ def test_costs_of_an_operation_stand_beside_the_network(command: Path, tmp_path:
     assert times(command, tmp_path, COSTS, "broadcast", sizes) == times(command, tmp_path, "{}", "broadcast", sizes)
 
 
-def test_sizes_must_ascend(command: Path, tmp_path: Path):
-    wrong = COSTS.replace("3KiB", "1KiB")
+@pytest.mark.parametrize("field", ["operation_costs", "overlap_costs", "notice_costs"])
+def test_sizes_must_ascend(command: Path, tmp_path: Path, field: str):
+    wrong = COSTS.replace("3KiB", "1KiB").replace("operation_costs", field)
     (tmp_path / "pair.yaml").write_text(PLAIN.replace("{DEVICE}", wrong))
     said = orrery(command, tmp_path, "cluster", "check", "pair.yaml", code=2).stderr
     assert "pair.yaml:4:" in said and "expected a larger size" in said, said
