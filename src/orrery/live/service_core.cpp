@@ -10,6 +10,11 @@
 #include "orrery/live/service.hpp"
 
 namespace orrery::live {
+namespace {
+
+constexpr double kMostOfCore = 0.99;
+
+}  // namespace
 
 bool LiveService::comes_later(const Post& what) {
   const Duration more = ranks_[what.rank].stolen - what.shift;
@@ -48,9 +53,9 @@ void LiveService::steal(std::uint32_t rank, const orrery_op& op, const Ending& e
   }
   if (computed == Duration{}) return;
   const Bytes size = is_message ? Bytes{total_bytes(op)} : buffer_of(op, groups_.at(op.group)->size());
-  const double share = static_cast<double>(computed.count()) / static_cast<double>((now - began).count());
   const Duration work = topology::cost_at(*curve, size);
-  const Duration taken{std::llround(share * static_cast<double>(work.count()))};
+  const double per_computed = static_cast<double>(work.count()) / static_cast<double>((now - began).count());
+  const Duration taken{std::llround(per_computed * static_cast<double>(computed.count()))};
   if (!waits) {
     owner.stolen += taken;
     return;
@@ -59,7 +64,9 @@ void LiveService::steal(std::uint32_t rank, const orrery_op& op, const Ending& e
   // case, the operation's work and the computing: the rank goes on when that is done.
   const Duration more = std::clamp(computed + work - (now - began), Duration{}, taken);
   owner.owed += more;
-  owner.hidden += taken - more;
+  // The operation goes first: what it leaves of the core was enough for the computing in so much more time.
+  const double longer = static_cast<double>(taken.count()) / (1 - std::min(per_computed, kMostOfCore));
+  owner.hidden += std::min(work, Duration{std::llround(longer)}) - more;
 }
 
 }  // namespace orrery::live
