@@ -261,18 +261,39 @@ void CollectiveRun::send(std::uint32_t index, Bytes payload) {
   wire_bytes_ += size;
   if (trace_) trace_->sent(channel.far, setup_.engine.now());
   const Rank sender = lane.owner;
-  const bool is_buffered = channel.buffer != nullptr && channel.buffer->take(size, costs(sender).send_buffer);
+  if (channel.buffer == nullptr) return hand_over(channel, size);
+  const Bytes room = costs(sender).send_buffer;
+  const Bytes most = SendBuffer::piece(room);
+  for (Bytes left = size;; left = left - most) {
+    const bool is_last = left <= most;
+    channel.buffer->send(is_last ? left : most, is_last);
+    hand_over(channel, is_last ? left : most);
+    if (is_last) break;
+  }
+  if (channel.buffer->has_done(room, {this, sender})) close(sender);
+}
+
+void CollectiveRun::hand_over(const Channel& channel, Bytes size) {
   setup_.network.send({.route = channel.route,
                        .size = size,
                        .stream = channel.stream,
                        .receiver = this,
                        .cookie = channel.far});
-  if (is_buffered) close(sender);
+}
+
+bool CollectiveRun::is_whole(const Channel& channel) {
+  SendBuffer* const buffer = channels_[channel.far].buffer;
+  if (buffer == nullptr) return true;
+  const bool is_last = buffer->arrive();
+  // Before the message itself has an effect: its sender may have done with it long ago.
+  while (const std::optional<SendBuffer::Sender> sender = buffer->next_done()) sender->run->close(sender->rank);
+  return is_last;
 }
 
 void CollectiveRun::on_delivered(std::uint64_t cookie) {
   const auto index = static_cast<std::uint32_t>(cookie);
   Channel& channel = channels_[index];
+  if (!is_whole(channel)) return;
   const Rank sender = lanes_[channels_[channel.far].lane].owner;
   ++channel.arrived;
   const std::uint32_t waiter = channel.lane;
@@ -283,8 +304,7 @@ void CollectiveRun::on_delivered(std::uint64_t cookie) {
     asking_->delivered(channel.far);
     send_held(index);
   }
-  SendBuffer* const buffer = channels_[channel.far].buffer;
-  if (buffer == nullptr || !buffer->arrive()) close(sender);
+  if (channels_[channel.far].buffer == nullptr) close(sender);
   if (lanes_[waiter].waiting == index) {
     lanes_[waiter].waiting = kNone;
     proceed(waiter);

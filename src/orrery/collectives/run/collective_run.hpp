@@ -24,7 +24,7 @@ struct EndpointCosts {
   Duration receive_overhead{};  ///< And this long after each one it took.
   Bandwidth reduce_bandwidth{};  ///< Speed of adding received bytes; 0 = free.
   double wire_scale = 1.0;      ///< Bytes on the wire per payload byte (protocol flags, achieved efficiency).
-  Bytes send_buffer{};          ///< Of a connection: the sender has done with a message that finds room in it.
+  Bytes send_buffer{};          ///< Of a connection: the sender has done with what finds room in it.
 };
 
 /// One direction of two ranks' connection.
@@ -137,6 +137,9 @@ class CollectiveRun final : public Pinned, network::Receiver, engine::Handler, e
   void proceed(std::uint32_t lane);
   void post(Lane& lane, std::uint32_t channel, Bytes payload);
   void send(std::uint32_t channel, Bytes payload);
+  void hand_over(const Channel& channel, Bytes size);
+  /// Something has arrived on the channel: whether that completes a message. Tells senders who have done.
+  bool is_whole(const Channel& channel);
   /// Messages that waited for the rank may go, unless its own go first.
   void release(Rank rank);
   /// Whether the next message on the channel may not be sent yet.
