@@ -12,7 +12,7 @@ from typing import Any
 from orrery import _core
 from orrery._paths import PROGRAM
 
-_INPUT_ERROR, _SIMULATION_ERROR = 2, 3
+_INPUT_ERROR, _SIMULATION_ERROR, _SIGNALLED = 2, 3, 128
 
 
 def run(
@@ -44,7 +44,8 @@ def run(
     script: a path, or ["-m", "module"]. Without `ranks` the program starts its own. What the ranks print goes to
     standard error, unless `quiet`. `capture` is a folder for traces that orrery.replay() runs to the same
     times. device_map="cuda=cpu" lets programs for CUDA
-    run on this host's CPU. Raises InputError or SimulationError with what the command would print.
+    run on this host's CPU. Raises InputError or SimulationError with what the command would print. With `faults` there
+    is a result also when ranks raised: see their exit_status.
     """
     program = [os.fspath(script)] if isinstance(script, (str, os.PathLike)) else list(script)
     words = [str(PROGRAM), "run", "--json", "--cluster", os.fspath(cluster), "--network", network]
@@ -76,12 +77,14 @@ def _result(words: "list[str]", quiet: bool, environment: "dict[str, str]") -> "
         process.send_signal(signal.SIGINT)
         process.wait()
         raise
-    if process.returncode == 0:
+    if process.returncode in (0, _SIMULATION_ERROR) and output:  # With faults a run that fails has a result, too.
         return json.loads(output)
     text = _last_word(lines)
+    if process.returncode == 0:  # The program never came to init_process_group.
+        raise _core.SimulationError(text)
     if process.returncode == _INPUT_ERROR:
         raise _core.InputError(text)
-    if process.returncode == _SIMULATION_ERROR:
+    if process.returncode == _SIMULATION_ERROR or process.returncode > _SIGNALLED:
         raise _core.SimulationError(text)
     raise _core.Bug(f"orrery run ended with status {process.returncode}: {text}")
 

@@ -137,6 +137,37 @@ def test_first_touches_before_a_mark_are_not_after_it(case: Case, ahead: Callabl
         assert rank["communication_ps"] < 2e9  # A barrier takes 1 ms; the touches before it take several.
 
 
+WARM = """
+for _ in range(5): dist.all_reduce(torch.ones(256))
+early = dist.all_reduce(torch.ones(256), async_op=True)
+dist.barrier()
+early.wait()
+for _ in range(3): dist.all_reduce(torch.ones(256))
+"""
+WARMED = Case(
+    "operations of the warm-up",
+    BEGIN + WARM,
+    words=["-n", "2", "--compute", "fixed:1us", "--warmup", "barrier:1", "--out", "out"],
+)
+ENDLESS = Case("warm-up without end", BEGIN + WARM, words=["-n", "4", "--warmup", "barrier:5", "--out", "out"])
+
+
+@pytest.mark.parametrize("case", ids([WARMED], {WARMED.name}))
+def test_operations_of_the_warm_up_do_not_count(case: Case, ahead: Callable[[Case], Outcome]) -> None:
+    (result,) = results([ahead(case)], ["out"])
+    assert [(one["name"], one["calls"]) for one in result["operations"]] == [("all_reduce", 2 * 3)]
+    assert [rank["operations"] for rank in result["ranks"]] == [3, 3]
+
+
+@pytest.mark.parametrize("case", ids([ENDLESS]))
+def test_a_warm_up_without_end_is_one_note(case: Case, ahead: Callable[[Case], Outcome]) -> None:
+    (result,) = results([ahead(case)], ["out"])
+    assert [note for note in result["notes"] if "warm-up" in note] == [
+        "no rank came to the end of the warm-up: everything counts"
+    ]
+    assert sum(one["calls"] for one in result["operations"]) == 4 * 10
+
+
 ALONE = """
 import torch
 x = torch.ones(64, 64)

@@ -20,6 +20,8 @@ QUICK = {
     "unknown backend",
     "crossed receives",
     "rank is missing in a collective",
+    "timeouts of what has ended move no clock",
+    "forgets -n",
     "other size",
     "message size",
     "rank ended early",
@@ -68,6 +70,13 @@ failure(
     r"rank 0 waits: recv from rank 1, tag 7, in the default group: 1KiB float32, at prog\.py:6; not there: rank 1",
     r"rank 1 waits: recv from rank 0, tag 7, in the default group: 1KiB float32, at prog\.py:6; not there: rank 0",
     r"cycle: rank 0 -> rank 1 -> rank 0",
+)
+failure(
+    "timeouts of what has ended move no clock",
+    "dist.monitored_barrier()\ntime.sleep(2)\nif rank < 2: dist.send(torch.zeros(1), 1 - rank)\n",
+    r"deadlock at 2(\.0\d*)?s: nothing left to happen and 2 still waiting",
+    r"rank 0 waits: send to rank 1, tag 0, in the default group: 4B float32, at prog\.py:7; not there: rank 1",
+    words=["-n", "4", "--compute", "fixed:1us"],
 )
 failure(
     "rank is missing in a collective",
@@ -178,7 +187,8 @@ while not work.is_completed(): pass
 )
 row("never joins", "print('done')", 0, words=["-n", "2"])
 row("never joins, without -n", "print('done')", 0, "ended without calling init_process_group", words=[])
-row("fails without joining, without -n", "raise SystemExit(7)", 7, "exited with status 7 without calling", words=[])
+row("fails without joining, without -n", "raise SystemExit(7)", 3, "exited with status 7 without calling", words=[])
+row("forgets -n", BEGIN, 3, "exited with status 1 without calling init_process_group.*should it be -n 2", words=[])
 
 
 @pytest.mark.parametrize("case", ids(PROGRAM, QUICK))

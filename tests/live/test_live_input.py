@@ -105,6 +105,11 @@ mistake(
     prepare=lambda folder: venv.create(folder / "empty", symlinks=True),
 )
 mistake(
+    "a file hides a module of Python's",
+    r"dis\.py hides Python's own module 'dis': rename it",
+    prepare=lambda folder: (folder / "dis.py").write_text("name = 'mine'\n"),
+)
+mistake(
     "torch is not complete",
     r"shadow/torch is no complete torch: No such file or directory: .*version\.py",
     environment=SHADOW,

@@ -22,7 +22,7 @@ def main() -> None:
         prepare(kind)
     except Exception as problem:  # One line for the user; the coordinator shows it and ends the run.
         kind = "" if type(problem).__name__ == "ShimError" else f"{type(problem).__name__}: "
-        control.send(json.dumps({"error": f"{kind}{problem}"[:4000]}).encode())
+        control.send(json.dumps({"error": f"{kind}{problem}"[:3000] + hidden_module(problem)}).encode())
         os._exit(2)
     for rank in range(ranks):
         start_rank(kind, rank, ranks, control, program)
@@ -47,6 +47,21 @@ def prepare(kind: str) -> None:
     patch.shim()
     cuda_map.install()
     warmup.watch()
+
+
+def hidden_module(problem: BaseException) -> str:
+    """Says so when a file in this folder has the name of a module of Python's, which then is missing to torch."""
+    files = {getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
+    step = (problem.__cause__ or problem).__traceback__
+    while step is not None:
+        files.add(step.tb_frame.f_code.co_filename)
+        step = step.tb_next
+    here = os.path.abspath(sys.path[0] or os.curdir)
+    for file in sorted(filter(None, files)):
+        name = os.path.splitext(os.path.basename(file))[0]
+        if name in sys.stdlib_module_names and os.path.dirname(os.path.abspath(file)) == here:
+            return f"; {file} hides Python's own module '{name}': rename it"
+    return ""
 
 
 def find_ourselves() -> None:

@@ -120,13 +120,17 @@ def exit_status(wish: SystemExit) -> int:
 def show_exception() -> None:
     """The traceback from the program's first line on, without our frames and runpy's."""
     kind, value, _ = sys.exc_info()
+    sys.excepthook(kind, trimmed(value), value.__traceback__)
+
+
+def trimmed(value: BaseException) -> BaseException:
     shown: BaseException | None = value
     seen = set()
     while shown is not None and id(shown) not in seen:
         seen.add(id(shown))
         shown.__traceback__ = without_us(shown.__traceback__)
         shown = shown.__cause__ or (None if shown.__suppress_context__ else shown.__context__)
-    sys.excepthook(kind, value, value.__traceback__)
+    return value
 
 
 def without_us(trace: TracebackType | None) -> TracebackType | None:

@@ -9,6 +9,7 @@
 
 #include "orrery/base/error.hpp"
 #include "orrery/base/output_file.hpp"
+#include "orrery/base/text.hpp"
 #include "orrery/live/compute_choice.hpp"
 #include "orrery/timeline/timeline_file.hpp"
 
@@ -121,6 +122,17 @@ LiveRecords::LiveRecords(const LiveOptions& options, std::size_t world)
 
 void LiveRecords::add(const live::OperationRecord& record) {
   if (!folder_.empty()) events_ += event_line(record);
+}
+
+void note_endless_warmup(LiveResult& result) {
+  std::vector<std::string> endless;
+  for (std::size_t rank = 0; rank < result.ranks.size(); ++rank) {
+    if (result.ranks[rank].times.begin == Time{}) endless.push_back(fmt::format("{}", rank));
+  }
+  if (endless.empty()) return;
+  result.notes.push_back(endless.size() == result.ranks.size()
+                             ? "no rank came to the end of the warm-up: everything counts"
+                             : fmt::format("rank {} never came to the end of the warm-up", join(endless, ", ")));
 }
 
 std::string event_line(const live::OperationRecord& record) {

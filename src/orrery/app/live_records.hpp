@@ -18,6 +18,9 @@ inline constexpr const char* kEventColumns =
 /// InputError unless `folder` is "" or could be made: it must not exist, or be empty.
 void check_output_folder(const std::string& folder);
 
+/// Adds a note of ranks whose warm-up had no end.
+void note_endless_warmup(LiveResult& result);
+
 class LiveRecords : Pinned {
  public:
   LiveRecords(const LiveOptions& options, std::size_t world);

@@ -89,6 +89,7 @@ class Programs : Pinned {
     constexpr int kSignalled = 128;
     return end.was_killed ? kSignalled + end.status : end.status;
   }
+  [[nodiscard]] bool was_killed() const { return gathering_.root_end().value_or(ChildEvent{}).was_killed; }
   [[nodiscard]] std::string end_text() const {
     return live::to_text(gathering_.root_end().value_or(ChildEvent{}));
   }
@@ -245,10 +246,8 @@ class LiveRun : Pinned {
       if (one.times.finish != kTimeMax) {
         result.total_ps = std::max(result.total_ps, count_ps(one.times.finish));
       }
-      if (!options_.warmup.empty() && one.times.begin == Time{}) {
-        result.notes.push_back(fmt::format("rank {} never came to the end of its warm-up", rank));
-      }
     }
+    if (!options_.warmup.empty()) note_endless_warmup(result);
     result.begin_ps = count_ps(begin);
     result.total_ps -= std::min(result.total_ps, result.begin_ps);
     result.operations = totals_.sorted();
@@ -285,6 +284,7 @@ class LiveRun : Pinned {
             .is_device_time = plan_.is_device_time,
             .warmup_barriers = plan_.warmup_barriers,
             .on_first_exit = [this] { memory_ = programs_.memory(); },
+            .on_warm = [this](Time now) { totals_.restart(now); },
             .on_crash = [this](std::uint32_t rank) { programs_.kill(rank); },
             .on_failure = [this] { programs_.let_root_end(); },
             .record =
@@ -370,6 +370,7 @@ LiveResult run_live(const LiveOptions& options) {
   if (programs.world() == 0) {
     result.has_joined = false;
     result.program_status = programs.status();
+    result.program_was_killed = programs.was_killed();
     result.program_end = programs.end_text();
     return result;
   }

@@ -76,7 +76,7 @@ struct LiveResult {
   std::int64_t total_ps = 0;       ///< From the end of the last rank's warm-up to the end of the last rank.
   std::int64_t begin_ps = 0;       ///< The end of the last rank's warm-up.
   std::vector<LiveRank> ranks;
-  std::vector<OperationTotal> operations;  ///< By time, largest first.
+  std::vector<OperationTotal> operations;  ///< After the warm-up; by time, largest first.
   std::int64_t wire_bytes = 0;
   std::string cluster;
   std::string network;
@@ -89,6 +89,7 @@ struct LiveResult {
   std::vector<LiveRepeat> repeats;  ///< Of a real run.
   std::size_t median_repeat = 0;    ///< Whose figures stand above.
   int program_status = 0;
+  bool program_was_killed = false;
   std::string program_end;  ///< "exited with status 1", of a program that did not join.
   bool has_joined = true;   ///< False: the program never called init_process_group.
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Operations of a live run, summed up.
+/// Operations of a live run after its warm-up, summed up.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -15,7 +15,13 @@ namespace orrery::app {
 /// Sums by the name of the operation.
 class OperationTotals {
  public:
+  /// What was posted before `from` does not count: it belongs to the warm-up.
+  void restart(Time from) {
+    by_name_.clear();
+    from_ = from;
+  }
   void add(const live::OperationRecord& record) {
+    if (record.posted < from_) return;
     OperationTotal& total = by_name_[record.name];
     total.name = record.name;
     ++total.calls;
@@ -31,6 +37,7 @@ class OperationTotals {
   }
 
  private:
+  Time from_{};
   std::map<std::string, OperationTotal> by_name_;
 };
 

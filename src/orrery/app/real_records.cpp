@@ -34,9 +34,8 @@ Time begin_of(const live::RealTimeline& launch) {
 
 std::vector<OperationTotal> totals_of(const live::RealTimeline& launch, Time from) {
   OperationTotals totals;
-  for (const live::OperationRecord& record : launch.operations) {
-    if (record.posted >= from) totals.add(record);
-  }
+  totals.restart(from);
+  for (const live::OperationRecord& record : launch.operations) totals.add(record);
   return totals.sorted();
 }
 
@@ -78,11 +77,9 @@ LiveResult real_result(const std::vector<live::RealTimeline>& launches, const Re
     one.times = chosen.ranks[rank];
     one.node = "process";
     one.device = "this host";
-    if (!options.warmup.empty() && one.times.begin == Time{}) {
-      result.notes.push_back(fmt::format("rank {} never came to the end of its warm-up", rank));
-    }
   }
-  result.operations = totals_of(chosen, Time{});
+  if (!options.warmup.empty()) note_endless_warmup(result);
+  result.operations = result.repeats[result.median_repeat].operations;
   if (chosen.clock_spread > Duration{}) {
     result.notes.push_back(fmt::format("hosts' clocks put together by collectives, within {}",
                                        orrery::to_text(chosen.clock_spread)));

@@ -7,6 +7,7 @@
 
 #include "orrery/app/live_run.hpp"
 #include "orrery/base/error.hpp"
+#include "orrery/base/text.hpp"
 #include "orrery/cli/console.hpp"
 #include "orrery/cli/run_real.hpp"
 #include "orrery/cli/run_text.hpp"
@@ -50,6 +51,31 @@ std::string variable(const char* name) {
   return value == nullptr ? std::string{} : std::string{value};
 }
 
+constexpr int kProgramFailed = 3;
+
+/// Nothing was simulated: the program's own end is all there is to tell.
+int tell_never_joined(const app::LiveResult& result) {
+  print_error(
+      fmt::format("orrery: the program {} without calling init_process_group: nothing was simulated (without -n "
+                  "a program starts its ranks itself; should it be -n 2, or another number?)\n",
+                  result.program_status == 0 ? "ended" : result.program_end));
+  return result.program_status == 0 || result.program_was_killed ? result.program_status : kProgramFailed;
+}
+
+/// With faults a run goes on when a rank fails, and has a result; the command still says that the program has failed.
+int tell_failed_ranks(const app::LiveResult& result) {
+  std::vector<std::string> failed;
+  for (std::size_t rank = 0; rank < result.ranks.size(); ++rank) {
+    const live::RankTimes& times = result.ranks[rank].times;
+    if (times.status == 0 || times.has_crashed) continue;
+    failed.push_back(fmt::format("rank {} ended with exit status {} at {}", rank, times.status,
+                                 to_text(times.finish.time_since_epoch())));
+  }
+  if (failed.empty()) return 0;
+  print_error(fmt::format("orrery: {}\n", join(failed, "; ")));
+  return kProgramFailed;
+}
+
 void run(Arguments& arguments, Session& session) {
   app::LiveOptions& options = arguments.options;
   if (!arguments.ranks.empty()) options.launch.ranks = read_integer("--ranks", arguments.ranks);
@@ -58,6 +84,7 @@ void run(Arguments& arguments, Session& session) {
   set_live_defaults(options, session);
   options.output_to_stderr = arguments.is_json;
   if (arguments.real.is_real) {
+    if (arguments.is_quiet) options.say = nullptr;
     const app::LiveResult result = run_real(options, arguments.real);
     if (arguments.is_json) return print(app::to_json(result));
     if (!arguments.is_quiet) print(format_real(result, options.output));
@@ -68,14 +95,15 @@ void run(Arguments& arguments, Session& session) {
   const app::LiveResult result = app::run_live(options);
   progress.clear();
   if (!result.has_joined) {
-    print_error(
-        fmt::format("orrery: the program {} without calling init_process_group: nothing was simulated\n",
-                    result.program_status == 0 ? "ended" : result.program_end));
-    session.exit_code = result.program_status;
+    session.exit_code = tell_never_joined(result);
     return;
   }
-  if (arguments.is_json) return print(app::to_json(result));
-  if (!arguments.is_quiet) print(format_run(result, options.output));
+  if (arguments.is_json) {
+    print(app::to_json(result));
+  } else if (!arguments.is_quiet) {
+    print(format_run(result, options.output));
+  }
+  session.exit_code = tell_failed_ranks(result);
 }
 
 }  // namespace
@@ -124,9 +152,9 @@ void add_run(CLI::App& root, Session& session) {
       "What does not count: N optimizer steps, barrier:N, mark:NAME (until record_function NAME)");
   command->add_option("--faults", options.faults, "File of what goes wrong, and when");
   command->add_option("--out", options.output,
-                      "Folder for result.json, events, ledger and timeline; must not exist");
+                      "Folder for result.json, events, ledger and timeline; must not exist, or be empty");
   command->add_option("--capture", options.capture,
-                      "Folder for execution traces of the ranks, for orrery replay; must not exist");
+                      "Folder for execution traces of the ranks, for orrery replay; must not exist, or be empty");
   command->add_flag(
       "--dataflow", options.follows_data,
       "The capture also says what computing could hide communication, for orrery explain (slow)");

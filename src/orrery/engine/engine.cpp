@@ -114,10 +114,12 @@ bool Engine::next_instant() {
     if (background_ != nullptr) run_background(bound);
     flush_lone();
     next = queue_->next_time();
-    if (bound == count_ps(kTimeMax) || bound > next) break;
+    const std::int64_t soonest = held_ > 0 ? std::min(next, deadlines_->next_time()) : next;
+    if (bound == count_ps(kTimeMax) || bound > soonest) break;
     wait_for_programs(*gate_, wants_stop_);
   }
-  if (pending_ == 0 && (background_ == nullptr || !background_->has_work())) return false;
+  const bool awaits_deadline = held_ > 0 && deadlines_->size() > 0;
+  if (pending_ == 0 && !awaits_deadline && (background_ == nullptr || !background_->has_work())) return false;
   const std::int64_t deadline = deadlines_->next_time();
   now_ = std::min(next, deadline);
   if (next == now_) {
@@ -143,7 +145,7 @@ void Engine::run() {
     // Mostly nothing is left to do at this time.
     if (!later_.empty() || !settlers_.empty() || gate_ != nullptr) finish_instant();
   }
-  check_deadlock();
+  if (!is_dismissed_) check_deadlock();
 }
 
 void Engine::fail_livelock() const {

@@ -103,11 +103,20 @@ class Engine : Pinned {
   /// An event that happens if the clock gets there for another reason: it alone keeps no run going, so that what
   /// waits for nothing but a deadline is a deadlock. `at` is after now().
   void schedule_deadline(Time at, Phase phase, OriginId origin, Handler& handler, std::uint64_t payload);
+  /// Somebody waits for a deadline as for any other event: while there are such, deadlines keep the run going. What is
+  /// let go again, because it ended in time, leaves nothing behind that would move the clock.
+  void hold_for_deadline() { ++held_; }
+  void let_go(std::size_t count = 1) {
+    ORRERY_CHECK(count <= held_, "more let go than held");
+    held_ -= count;
+  }
   void ask_to_settle(Settler& settler) {
     if (settler.asked_) return;
     settler.asked_ = true;
     settlers_.push_back(&settler);
   }
+  /// Whoever the run is for is through: what is still under way when nothing is left to happen keeps nobody waiting.
+  void dismiss() { is_dismissed_ = true; }
   void add_watch(const Watch& watch) { watches_.push_back(&watch); }
   void remove_watch(const Watch& watch) { std::erase(watches_, &watch); }
   void set_gate(Gate* gate) { gate_ = gate; }
@@ -166,6 +175,8 @@ class Engine : Pinned {
   std::unique_ptr<EventQueue> queue_;
   bool grow_ = false;
   std::size_t pending_ = 0;  // Events in the queue.
+  std::size_t held_ = 0;     // Who waits for a deadline.
+  bool is_dismissed_ = false;
   Event lone_;  // The only event there is, kept out of the queue: chains of single events are common.
   bool has_lone_ = false;
   std::unique_ptr<EventQueue> deadlines_;

@@ -155,6 +155,49 @@ TEST(Engine, DeadlinesHappenInTimeButKeepNothingGoing) {
   EXPECT_EQ(engine.now(), Time{5ns});
 }
 
+TEST(Engine, DeadlinesThatSomebodyWaitsForKeepTheRunGoing) {
+  Engine engine;
+  const OriginId a = engine.add_origin("a");
+  Log log;
+  class LetsGo final : public Handler {
+   public:
+    explicit LetsGo(Engine& engine) : engine_{engine} {}
+    void on_event(std::uint64_t) override { engine_.let_go(); }
+    Engine& engine_;
+  } lets_go{engine};
+  engine.hold_for_deadline();
+  engine.schedule_deadline(Time{2ns}, Phase::kWake, a, log, 2);
+  engine.schedule_deadline(Time{5ns}, Phase::kWake, a, lets_go, 0);
+  engine.schedule_deadline(Time{9ns}, Phase::kWake, a, log, 9);
+  engine.run();
+  EXPECT_THAT(log.seen, testing::ElementsAre(2));
+  EXPECT_EQ(engine.now(), Time{5ns});
+}
+
+TEST(Engine, WaitsForNoDeadlineThatIsNotThere) {
+  Engine engine;
+  engine.hold_for_deadline();
+  engine.run();
+  EXPECT_EQ(engine.now(), Time{});
+}
+
+TEST(Engine, WhatIsLeftWhenAllAreThroughIsNoDeadlock) {
+  class Waits final : public Watch {
+   public:
+    void report_blocked(std::vector<Blocked>& blocked) const override { blocked.push_back({"network", "a link", {}}); }
+  } waits;
+  for (const bool is_dismissed : {false, true}) {
+    Engine engine;
+    engine.add_watch(waits);
+    if (is_dismissed) engine.dismiss();
+    if (is_dismissed) {
+      EXPECT_NO_THROW(engine.run());
+    } else {
+      EXPECT_THROW(engine.run(), SimulationError);
+    }
+  }
+}
+
 TEST(Engine, SettlesOncePerInstant) {
   Engine engine;
   const OriginId origin = engine.add_origin("model");

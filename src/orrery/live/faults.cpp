@@ -78,7 +78,10 @@ std::vector<LinkId> links_of(const config::Cursor& at, const std::string& patter
   const std::string to =
       literal_brackets(trimmed(std::string_view{pattern}.substr(cut + (arrow == std::string::npos ? 3 : 2))));
   const auto is_match = [&](const std::string& glob, topology::NodeId node) {
-    return ::fnmatch(glob.c_str(), std::string{graph.name(node)}.c_str(), 0) == 0;
+    const std::string name{graph.name(node)};
+    if (::fnmatch(glob.c_str(), name.c_str(), 0) == 0) return true;
+    // As in a cluster's file, a name without a number stands for all of them.
+    return name.ends_with(']') && ::fnmatch(glob.c_str(), name.substr(0, name.rfind('[')).c_str(), 0) == 0;
   };
   std::vector<LinkId> links;
   const auto add = [&](LinkId link) {

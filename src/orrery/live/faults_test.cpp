@@ -53,6 +53,13 @@ TEST_F(FaultsTest, LinksByPatternBothWaysOrOne) {
   EXPECT_EQ(ended.links[1].up, true);
 }
 
+TEST_F(FaultsTest, ANameWithoutANumberStandsForAll) {
+  const std::string name{cluster_.graph.name(cluster_.ranks[0])};
+  const std::string all = name.substr(0, name.rfind('['));
+  EXPECT_EQ(read("- {at: 1s, link: \"" + name + " - switch\", state: down}\n").links.size(), 2U);
+  EXPECT_EQ(read("- {at: 1s, link: \"" + all + " -> switch\", state: down}\n").links.size(), 4U);
+}
+
 TEST_F(FaultsTest, MistakesAreNamed) {
   using testing::HasSubstr;
   EXPECT_THAT(problem("- {crash: 1}\n"), HasSubstr("required key 'at' is missing"));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "orrery/live/operation_text.hpp"
 
@@ -79,7 +80,12 @@ void Messages::start(Group& group, const Party& from, const Party& to) {
     index = free_.back();
     free_.pop_back();
   }
-  transfers_[index] = {.group = &group, .from = from, .to = to, .began = engine_.now(), .is_free = false};
+  transfers_[index] = {.group = &group,
+                       .from = from,
+                       .to = to,
+                       .began = engine_.now(),
+                       .size = Bytes{sent},
+                       .is_free = false};
   bytes_ += sent;
   ++count_;
   const topology::DeviceSpec& sender = device(from.rank);
@@ -91,18 +97,20 @@ void Messages::start(Group& group, const Party& from, const Party& to) {
 
 void Messages::leave(std::uint64_t index) {
   const Transfer& transfer = transfers_[index];
+  if (transfer.is_lost) return release(index);
   const std::uint32_t from = transfer.from.rank;
   const std::uint32_t to = transfer.to.rank;
   network::StreamId& stream = streams_[{from, to}];
   if (!stream.is_valid()) stream = network_.open_stream();
   network_.send({.route = router_.route(cluster_.ranks[from], cluster_.ranks[to]),
-                 .size = Bytes{sizes_of(*transfer.from.op)[0]},
+                 .size = transfer.size,
                  .stream = stream,
                  .receiver = this,
                  .cookie = index});
 }
 
 void Messages::on_delivered(std::uint64_t index) {
+  if (transfers_[index].is_lost) return release(index);
   const Duration overhead = device(transfers_[index].to.rank).receive_overhead;
   if (overhead == Duration{}) return arrived(index);
   engine_.schedule(engine_.now() + overhead, engine::Phase::kWake, origin_, *this, kTaken + index);
@@ -116,10 +124,15 @@ void Messages::on_event(std::uint64_t payload) {
   }
 }
 
-void Messages::arrived(std::uint64_t index) {
-  const Transfer transfer = transfers_[index];
+void Messages::release(std::uint64_t index) {
   transfers_[index].is_free = true;
   free_.push_back(index);
+}
+
+void Messages::arrived(std::uint64_t index) {
+  const Transfer transfer = transfers_[index];
+  release(index);
+  if (transfer.is_lost) return;
   for (const Party& party : {transfer.from, transfer.to}) wakefulness_.end(party.rank, engine_.now());
   if (engine::Observer* observer = engine_.observer(); observer != nullptr) {
     const Group& group = *transfer.group;
@@ -134,16 +147,45 @@ void Messages::arrived(std::uint64_t index) {
                                         .source = static_cast<std::int32_t>(transfer.from.member)});
 }
 
-bool Messages::fail(Group& group, std::uint32_t rank, orrery_op& op, const std::string& reason) {
+void Messages::end(Party& party, const std::string& reason) {
+  orrery_op* const op = std::exchange(party.op, nullptr);
+  if (op == nullptr) return;
+  listener_.on_ended(party.rank, {.operation = arena_.offset_of(op), .began = engine_.now(), .reason = reason});
+}
+
+void Messages::fail(Group& group, std::uint32_t rank, orrery_op& op, const std::string& reason) {
   const bool is_send = op.kind == ORRERY_SEND;
   const std::uint32_t target = is_send ? static_cast<std::uint32_t>(op.peer) : group.member_of.at(rank);
   Queue& queue = queues_[{&group, target, op.tag}];
   std::deque<Party>& parties = is_send ? queue.sends : queue.receives;
   const auto found = std::ranges::find(parties, &op, &Party::op);
-  if (found == parties.end()) return false;
-  parties.erase(found);
-  listener_.on_ended(rank, {.operation = arena_.offset_of(&op), .began = engine_.now(), .reason = reason});
-  return true;
+  if (found != parties.end()) {
+    Party party = *found;
+    parties.erase(found);
+    return end(party, reason);
+  }
+  const auto side = is_send ? &Transfer::from : &Transfer::to;
+  for (Transfer& transfer : transfers_) {
+    if (transfer.is_free || (transfer.*side).op != &op) continue;
+    Party own = std::exchange(transfer.*side, {.rank = rank, .member = 0, .op = nullptr});
+    Party& other = is_send ? transfer.to : transfer.from;
+    // The other side of one that is lost already belongs to a rank that is gone.
+    Party told = transfer.is_lost ? Party{} : std::exchange(other, {.rank = other.rank, .member = 0, .op = nullptr});
+    transfer.is_lost = true;
+    end(own, reason);
+    return end(told, fmt::format("Connection closed by peer: rank {} gave up", rank));
+  }
+}
+
+void Messages::withdraw(std::uint32_t rank) {
+  for (auto& [tag, queue] : queues_) {
+    for (std::deque<Party>* parties : {&queue.sends, &queue.receives}) {
+      std::erase_if(*parties, [&](const Party& party) { return party.rank == rank; });
+    }
+  }
+  for (Transfer& transfer : transfers_) {
+    if (!transfer.is_free && (transfer.from.rank == rank || transfer.to.rank == rank)) transfer.is_lost = true;
+  }
 }
 
 }  // namespace orrery::live

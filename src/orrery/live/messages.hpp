@@ -25,18 +25,20 @@ class Messages final : public Pinned, network::Receiver, engine::Handler {
 
   void send(Group& group, std::uint32_t rank, orrery_op& op);
   void receive(Group& group, std::uint32_t rank, orrery_op& op);
-  /// Ends an operation that is still unmatched with `reason`; false when it is under way or over.
-  bool fail(Group& group, std::uint32_t rank, orrery_op& op, const std::string& reason);
+  /// Ends an operation with `reason`. What is under way is lost, and its other side told that nobody is there.
+  void fail(Group& group, std::uint32_t rank, orrery_op& op, const std::string& reason);
+  /// The rank is gone: what it has not sent yet, or not received, is lost. Other sides wait until they time out.
+  void withdraw(std::uint32_t rank);
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }
   [[nodiscard]] std::uint64_t count() const { return count_; }
 
  private:
   using Tag = std::tuple<const Group*, std::uint32_t, std::int32_t>;  // Group, target (member), tag.
   struct Party {
-    std::uint32_t rank;
-    std::uint32_t member;
-    orrery_op* op;
-    Duration wake{};  // Of a send.
+    std::uint32_t rank = 0;
+    std::uint32_t member = 0;
+    orrery_op* op = nullptr;  // Null when it was told already.
+    Duration wake{};          // Of a send.
   };
   struct Queue {
     std::deque<Party> sends;  // Of all sources, in order of posting.
@@ -47,13 +49,18 @@ class Messages final : public Pinned, network::Receiver, engine::Handler {
     Party from;
     Party to;
     Time began;
+    Bytes size;
     bool is_free = true;
+    bool is_lost = false;  // Somebody has given up, or is gone: its arrival means nothing.
   };
 
   void match(Group& group, Queue& queue);
   void start(Group& group, const Party& from, const Party& to);
   void leave(std::uint64_t transfer);
   void arrived(std::uint64_t transfer);
+  void release(std::uint64_t transfer);
+  /// Of a party that is still there.
+  void end(Party& party, const std::string& reason);
   void on_delivered(std::uint64_t cookie) override;
   void on_event(std::uint64_t payload) override;
   [[nodiscard]] const topology::DeviceSpec& device(std::uint32_t rank) const;

@@ -14,7 +14,6 @@
 namespace orrery::live {
 namespace {
 
-constexpr std::size_t kMostRanks = std::size_t{1} << 20;
 constexpr Duration kShortestStretch = std::chrono::microseconds{5};  // Less is looking whether something has ended.
 constexpr std::size_t kMostStretches = 256;  // An operation that is open for longer hardly takes the core.
 
@@ -73,8 +72,7 @@ orrery_op& LiveService::operation(std::int64_t offset, std::uint32_t rank) const
 void LiveService::schedule(Time at, Event event, std::uint64_t payload, std::uint32_t rank) {
   // Posts come before the request they came with.
   const engine::Phase phase = event == Event::kPost ? engine::Phase::kDelivery : engine::Phase::kWake;
-  setup_.engine.schedule(at, phase, ranks_[rank].origin, *this,
-                         (payload << kEventBits) | static_cast<std::uint64_t>(event));
+  setup_.engine.schedule(at, phase, ranks_[rank].origin, *this, payload_of(event, payload));
 }
 
 void LiveService::announce(engine::ProcessId process, const engine::Call& call) {
@@ -147,12 +145,8 @@ void LiveService::post(std::uint32_t rank, std::int64_t offset) {
   ++poster.times.operations;
   poster.times.bytes += op.payload_bytes;
   poster.open.emplace(op.handle, offset);
-  const bool is_monitored = op.kind == ORRERY_MONITORED_BARRIER;
-  if (op.timeout_ps > 0 && (setup_.is_faulty || is_monitored)) {
-    const std::uint64_t number = next_post_++;
-    posts_.emplace(number, Post{rank, offset});
-    schedule(saturating_add(setup_.engine.now(), Duration{op.timeout_ps}), Event::kOperationTimeout, number,
-             rank);
+  if (may_time_out(op)) {
+    limit_operation(rank, offset);
   } else if (op.timeout_ps > 0) {
     set_deadline(rank, due_of(op));
   }
@@ -171,6 +165,7 @@ void LiveService::end_warmup(std::uint32_t rank, Duration touched) {
   if (marked.warmup.begin != Time{}) return;
   marked.warmup = marked.times;
   marked.warmup.begin = setup_.engine.now();
+  if (setup_.on_warm) setup_.on_warm(setup_.engine.now());
   // A rank that runs is charged at its next request.
   if (marked.waits != Waits::kNothing) return;
   const Duration ran = setup_.engine.now() - marked.resumed;
@@ -284,10 +279,7 @@ void LiveService::wait(std::uint32_t rank, std::int64_t offset) {
   waiter.handles.assign(set.handles, set.handles + set.count);
   waiter.waits = Waits::kOperation;
   if (const std::int64_t index = first_ended(waiter); index >= 0) return answer(rank, index);
-  if (set.timeout_ps > 0) {
-    schedule(saturating_add(setup_.engine.now(), Duration{set.timeout_ps}), Event::kTimeout,
-             waiter.turn * kMostRanks + rank, rank);
-  }
+  if (set.timeout_ps > 0) limit_wait(rank, saturating_add(setup_.engine.now(), Duration{set.timeout_ps}));
 }
 
 /// A program that does nothing but poll would have to be woken millions of times for a second. It gets its answer when
@@ -308,7 +300,7 @@ void LiveService::poll(std::uint32_t rank, std::uint64_t handle) {
   const Duration pause = std::max(kShortest, (now - asker.polls_since) / 100) - computed;
   if (pause <= Duration{}) return answer(rank, 0);
   asker.waits = Waits::kPoll;
-  schedule(saturating_add(now, pause), Event::kTimeout, asker.turn * kMostRanks + rank, rank);
+  limit_wait(rank, saturating_add(now, pause));
 }
 
 void LiveService::ask_store(std::uint32_t rank, std::int64_t offset) {
@@ -324,8 +316,7 @@ void LiveService::ask_store(std::uint32_t rank, std::int64_t offset) {
   const std::int64_t timeout = request.timeout_ps;
   if (!stores_.ask(rank, request.operation, parts)) return answer(rank, kFailed);
   if (timeout > 0 && asker.waits == Waits::kStore && asker.turn == turn) {
-    schedule(saturating_add(setup_.engine.now(), Duration{timeout}), Event::kTimeout,
-             turn * kMostRanks + rank, rank);
+    limit_wait(rank, saturating_add(setup_.engine.now(), Duration{timeout}));
   }
 }
 
@@ -344,7 +335,7 @@ void LiveService::exit(std::uint32_t rank, std::int64_t status) {
 void LiveService::finished(engine::ProcessId process) {
   Rank& rank = ranks_[process.index()];
   rank.times.finish = setup_.engine.now();
-  rank.waits = Waits::kOver;
+  end(rank);
 }
 
 std::int64_t LiveService::first_ended(const Rank& rank) const {
@@ -420,6 +411,7 @@ void LiveService::answer(std::uint32_t rank, std::int64_t value) {
   asker.endings.clear();
   asker.ended.clear();
   asker.waits = Waits::kNothing;
+  end_limit(asker);
   asker.resumed = now;
   asker.stolen = std::exchange(asker.owed, {});
   asker.hidden = {};
@@ -435,7 +427,7 @@ void LiveService::on_ended(std::uint32_t rank, Ending ending) {
   if (owner.waits == Waits::kOver) return;
   op.ended_ps = count_ps(setup_.engine.now());
   if (ending.reason.empty()) steal(rank, op, ending);
-  owner.open.erase(op.handle);
+  if (owner.open.erase(op.handle) > 0 && may_time_out(op)) end_operation_limit(owner);
   if (op.on_device != 0) next_in_line(rank, op);
   const bool is_barrier = op.kind == ORRERY_BARRIER && groups_.at(op.group)->size() == setup_.world;
   if (is_barrier && ++owner.barriers == setup_.warmup_barriers) owner.ends_warmup = true;
@@ -467,11 +459,12 @@ void LiveService::on_ended(std::uint32_t rank, Ending ending) {
 void LiveService::crash(std::uint32_t rank) {
   Rank& gone = ranks_[rank];
   if (gone.waits == Waits::kOver) return;
-  gone.waits = Waits::kOver;
+  end(gone);
   gone.times.has_crashed = true;
   gone.times.finish = setup_.engine.now();
   stores_.withdraw(rank);
   collectives_.withdraw(rank);
+  messages_.withdraw(rank);
   host_->drop(engine::ProcessId{rank});
   if (setup_.on_crash) setup_.on_crash(rank);
 }

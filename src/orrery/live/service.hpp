@@ -44,6 +44,7 @@ class LiveService final : public Pinned,
     std::uint64_t warmup_barriers =
         0;  ///< A rank's warm-up is over after so many barriers of the default group.
     std::function<void()> on_first_exit{};  ///< Told when the first rank is through; all are still there.
+    std::function<void(Time now)> on_warm{};  ///< Told when the warm-up of a rank is over.
     std::function<void(std::uint32_t rank)> on_crash{};
     std::function<void()>
         on_failure{};  ///< A rank ends with an error, and with it the run when this returns.
@@ -82,6 +83,8 @@ class LiveService final : public Pinned,
     Time resumed{};
     std::vector<std::uint64_t> handles;  // It waits for one of these.
     Time deadline = kTimeMax;            // When one of its open operations may time out next.
+    bool is_timed = false;               // What it waits for has a timeout that counts,
+    std::size_t timed_operations = 0;    // and so many of its open operations have one.
     Time polls_since = kTimeMax;         // It has done nothing but poll in vain since then.
     std::int64_t store_request = 0;
     std::unordered_set<std::uint64_t> ahead;        // Operations that its device has not come to yet.
@@ -104,6 +107,10 @@ class LiveService final : public Pinned,
   };
   static constexpr int kEventBits = 3;  // Of a payload.
   enum class Event : std::uint64_t { kPost, kWake, kTimeout, kOperationTimeout, kDeadline, kRequest };
+  static constexpr std::uint64_t payload_of(Event event, std::uint64_t value) {
+    return (value << kEventBits) | static_cast<std::uint64_t>(event);
+  }
+  static constexpr std::size_t kMostRanks = std::size_t{1} << 20;  // A timeout's value: turn and rank.
 
   void announce(engine::ProcessId process, const engine::Call& call) override;
   void handle(engine::ProcessId process, const engine::Call& call) override;
@@ -146,6 +153,15 @@ class LiveService final : public Pinned,
   /// it comes, the next one is set.
   [[nodiscard]] static Time due_of(const orrery_op& op);
   void set_deadline(std::uint32_t rank, Time due);
+  /// What the rank waits for now ends at `due` at the latest.
+  void limit_wait(std::uint32_t rank, Time due);
+  void end_limit(Rank& rank);
+  /// Its program sees the operation fail; else whoever waits for ever has made a mistake, which we report.
+  [[nodiscard]] bool may_time_out(const orrery_op& op) const;
+  void limit_operation(std::uint32_t rank, std::int64_t offset);
+  void end_operation_limit(Rank& rank);
+  /// It is gone: its timeouts move no clock any more, and with the last one nobody waits for anything.
+  void end(Rank& rank);
   void meet_deadline(std::uint32_t rank);
   void schedule(Time at, Event event, std::uint64_t payload, std::uint32_t rank);
   [[nodiscard]] orrery_op& operation(std::int64_t offset, std::uint32_t rank) const;
@@ -165,6 +181,7 @@ class LiveService final : public Pinned,
   /// Collectives of a device, by group and rank: the first is under way, the others wait for it.
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::deque<std::int64_t>> lines_;
   bool has_exited_ = false;  // Any rank.
+  std::size_t over_ = 0;     // Ranks that are gone.
 };
 
 }  // namespace orrery::live

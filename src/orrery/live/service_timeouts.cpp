@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "orrery/base/text.hpp"
 #include "orrery/live/operation_text.hpp"
@@ -55,14 +56,53 @@ void LiveService::time_out_operation(std::uint32_t rank, std::int64_t offset) {
   collectives_.fail(group, rank, op, reason);
 }
 
+bool LiveService::may_time_out(const orrery_op& op) const {
+  const bool has_end = op.timeout_ps > 0 && Duration{op.timeout_ps} < Duration::max() / 2;
+  return has_end && (setup_.is_faulty || op.kind == ORRERY_MONITORED_BARRIER);
+}
+
+void LiveService::limit_operation(std::uint32_t rank, std::int64_t offset) {
+  const Time due = saturating_add(setup_.engine.now(), Duration{operation(offset, rank).timeout_ps});
+  const std::uint64_t number = next_post_++;
+  posts_.emplace(number, Post{rank, offset});
+  setup_.engine.schedule_deadline(due, engine::Phase::kWake, ranks_[rank].origin, *this,
+                                  payload_of(Event::kOperationTimeout, number));
+  ++ranks_[rank].timed_operations;
+  setup_.engine.hold_for_deadline();
+}
+
+void LiveService::end_operation_limit(Rank& rank) {
+  if (rank.timed_operations == 0) return;  // Nonsense in the memory that it shares with us.
+  --rank.timed_operations;
+  setup_.engine.let_go();
+}
+
+void LiveService::limit_wait(std::uint32_t rank, Time due) {
+  if (due == kTimeMax) return;
+  Rank& waiter = ranks_[rank];
+  setup_.engine.schedule_deadline(due, engine::Phase::kWake, waiter.origin, *this,
+                                  payload_of(Event::kTimeout, waiter.turn * kMostRanks + rank));
+  if (!std::exchange(waiter.is_timed, true)) setup_.engine.hold_for_deadline();
+}
+
+void LiveService::end_limit(Rank& rank) {
+  if (std::exchange(rank.is_timed, false)) setup_.engine.let_go();
+}
+
+void LiveService::end(Rank& rank) {
+  if (std::exchange(rank.waits, Waits::kOver) == Waits::kOver) return;
+  end_limit(rank);
+  setup_.engine.let_go(std::exchange(rank.timed_operations, 0));
+  if (++over_ == setup_.world) setup_.engine.dismiss();
+}
+
 void LiveService::set_deadline(std::uint32_t rank, Time due) {
   Rank& owner = ranks_[rank];
   due = std::max(due, setup_.engine.now() + Duration{1});
   if (due >= owner.deadline) return;
   owner.deadline = due;
-  setup_.engine.schedule_deadline(
-      due, engine::Phase::kWake, owner.origin, *this,
-      (std::uint64_t{rank} << kEventBits) | static_cast<std::uint64_t>(Event::kDeadline));
+  setup_.engine.schedule_deadline(due, engine::Phase::kWake, owner.origin, *this,
+                                  payload_of(Event::kDeadline, rank));
 }
 
 void LiveService::meet_deadline(std::uint32_t rank) {

@@ -19,6 +19,18 @@ def begin() -> None:
         return
     cuda_map.load()
     patch.install()
+    hide_our_frames()
+
+
+def hide_our_frames() -> None:
+    stock = sys.excepthook
+
+    def show(kind, value, trace) -> None:
+        from orrery_live import rank
+
+        stock(kind, rank.trimmed(value), value.__traceback__)
+
+    sys.excepthook = show
 
 
 def run_hidden() -> None:
