@@ -12,6 +12,7 @@ help:  ## Show this list
 demo: build  ## Build, then run a language model on four simulated boards
 	@tools/setup live
 	@.venv/bin/orrery demo
+	@echo "The command is .venv/bin/orrery; 'source .venv/bin/activate' puts it on the path."
 
 build:  ## Build and install into .venv (leaves .venv/bin/orrery)
 	@tools/setup build test

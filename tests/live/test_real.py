@@ -88,7 +88,8 @@ def script(folder: Path, text: str) -> Path:
 def measured(command: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("measured")
     words = ["run", "--real", "-n", 2, "--repeat", 3, "--warmup", "barrier:1", "--out", "out", script(folder, TRAIN)]
-    orrery(command, folder, *words)
+    said = orrery(command, folder, *words).stderr
+    assert "launch 2 of 3, after " in said and "launch 3 of 3, after " in said, said
     return folder / "out"
 
 
@@ -96,6 +97,7 @@ def test_a_result_has_the_form_of_a_simulated_one(measured: Path):
     result = json.loads((measured / "result.json").read_text())
     assert result["kind"] == "real"
     assert len(result["repeats"]) == 3
+    assert result["operations"] in [one["operations"] for one in result["repeats"]], "without the warm-up"
     assert result["total_ps"] == sorted(one["total_ps"] for one in result["repeats"])[1]
     for rank in result["ranks"]:
         parts = sum(rank[f"{part}_ps"] for part in ("compute", "communication", "waiting", "sleeping"))
@@ -260,6 +262,30 @@ def test_compare_finds_the_operation_that_makes_the_difference(measured: Path, c
     assert total["a_ps"] - total["b_ps"] == pytest.approx(10**12)
     assert total["p_value"] == pytest.approx(0.1)  # Three against three that do not overlap.
     assert (tmp_path / "d.svg").read_text().startswith("<svg")
+
+
+def test_compare_says_what_else_is_unlike(measured: Path, command: Path, tmp_path: Path):
+    other = tmp_path / "other"
+    other.mkdir()
+    result = json.loads((measured / "result.json").read_text())
+    assert json.loads(orrery(command, tmp_path, "compare", measured, measured, "--json").stdout)["notes"] == []
+    result["ranks"].append(result["ranks"][0])
+    for repeat in result["repeats"]:
+        repeat["ranks"].append(repeat["ranks"][0])
+    result["manifest"]["configuration"] |= {"program": "/elsewhere/script.py --steps 4", "warmup": ""}
+    (other / "result.json").write_text(json.dumps(result))
+    assert orrery(command, tmp_path, "compare", measured, other).stdout.splitlines()[2:5] == [
+        "note: unlike number of ranks: 2 in A, 3 in B",
+        "note: unlike program: script.py in A, script.py --steps 4 in B",
+        "note: unlike warm-up: barrier:1 in A, none in B",
+    ]
+
+
+def test_compare_counts_calls_of_a_rank(measured: Path, command: Path, tmp_path: Path):
+    compared = json.loads(orrery(command, tmp_path, "compare", measured, measured, "--json").stdout)
+    calls = {one["name"]: one["a_calls"] for one in compared["operations"]}
+    assert calls["all_reduce"] == 3 + 1
+    assert calls["send"] == 0.5  # One of the two.
 
 
 def test_compare_refuses_what_is_no_result(command: Path, tmp_path: Path):

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "orrery/app/compare.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -40,13 +42,24 @@ Figure mean_over_ranks(const std::string& name) {
   };
 }
 
-Figure of_operation(const std::string& name, double RunSample::Operation::* part, bool is_per_rank) {
+/// Per rank.
+Figure of_operation(const std::string& name, double RunSample::Operation::* part) {
   return [=](const RunSample& sample) {
     const auto found = sample.operations.find(name);
     if (found == sample.operations.end()) return 0.0;
-    return found->second.*part /
-           (is_per_rank ? std::max<double>(1, static_cast<double>(sample.ranks.size())) : 1);
+    return found->second.*part / std::max<double>(1, static_cast<double>(sample.ranks.size()));
   };
+}
+
+std::vector<std::string> unlike_settings(const ComparedRun& a, const ComparedRun& b) {
+  std::vector<std::string> notes;
+  for (const auto& [name, value] : a.settings) {
+    const auto other = b.settings.find(name);
+    if (other == b.settings.end() || other->second == value) continue;
+    const auto shown = [](const std::string& text) { return text.empty() ? std::string{"none"} : text; };
+    notes.push_back(fmt::format("unlike {}: {} in A, {} in B", name, shown(value), shown(other->second)));
+  }
+  return notes;
 }
 
 }  // namespace
@@ -55,6 +68,7 @@ Comparison compare_runs(const std::string& a, const std::string& b) {
   Comparison result;
   result.a = read_run(a);
   result.b = read_run(b);
+  result.notes = unlike_settings(result.a, result.b);
   const std::vector<std::string> parts{"compute", "communication", "waiting", "sleeping"};
   result.figures.push_back(
       difference_of("total", result, [](const RunSample& sample) { return sample.total; }));
@@ -80,10 +94,10 @@ Comparison compare_runs(const std::string& a, const std::string& b) {
   for (const std::string& name : names) {
     using Operation = RunSample::Operation;
     ComparedOperation one;
-    one.time = difference_of(name, result, of_operation(name, &Operation::time, true));
-    one.waiting = difference_of(name, result, of_operation(name, &Operation::waiting, true));
-    one.a_calls = median(values_of(result.a, of_operation(name, &Operation::calls, false)));
-    one.b_calls = median(values_of(result.b, of_operation(name, &Operation::calls, false)));
+    one.time = difference_of(name, result, of_operation(name, &Operation::time));
+    one.waiting = difference_of(name, result, of_operation(name, &Operation::waiting));
+    one.a_calls = median(values_of(result.a, of_operation(name, &Operation::calls)));
+    one.b_calls = median(values_of(result.b, of_operation(name, &Operation::calls)));
     one.share = total == 0 ? 0 : (one.time.a - one.time.b) / total;
     result.operations.push_back(std::move(one));
   }

@@ -27,6 +27,7 @@ struct ComparedRun {
   std::string name;  ///< The folder.
   std::string kind;  ///< "simulated" or "real".
   std::string cluster;
+  std::map<std::string, std::string> settings;  ///< What should be alike on both sides, as far as known.
   std::vector<RunSample> samples;
 };
 
@@ -49,7 +50,7 @@ struct Difference {
 struct ComparedOperation {
   Difference time;     ///< Per rank, from when all parties were there.
   Difference waiting;  ///< Per rank, before that.
-  double a_calls = 0;
+  double a_calls = 0;  ///< Per rank.
   double b_calls = 0;
   double share = 0;  ///< Of the difference of the totals.
 };
@@ -60,6 +61,7 @@ struct Comparison {
   std::vector<Difference> figures;  ///< total, compute, communication, waiting, sleeping; means over ranks.
   std::vector<std::vector<Difference>> ranks;  ///< The same without the total, of each rank both have.
   std::vector<ComparedOperation> operations;   ///< The largest difference first.
+  std::vector<std::string> notes;              ///< What makes the two unlike, but for what they are.
 };
 
 [[nodiscard]] Comparison compare_runs(const std::string& a, const std::string& b);

@@ -39,7 +39,7 @@ RunSample sample_of(const Json& json) {
   return sample;
 }
 
-/// Operations that were posted after the warm-up: result.json has all of them.
+/// Operations that were posted after the warm-up.
 void read_events(const std::string& path, double begin, RunSample& sample) {
   const std::string text = read_file(path, kLargest);
   std::string_view rest = text;
@@ -68,6 +68,21 @@ void read_events(const std::string& path, double begin, RunSample& sample) {
   }
 }
 
+/// A program is the same wherever its file lies.
+std::string program_text(const std::string& words) {
+  const std::string script = words.substr(0, words.find(' '));
+  return std::filesystem::path{script}.filename().string() + words.substr(script.size());
+}
+
+std::map<std::string, std::string> settings_of(const Json& json) {
+  std::map<std::string, std::string> settings;
+  settings["number of ranks"] = fmt::format("{}", json.at("ranks").size());
+  const Json configuration = json.value("manifest", Json::object()).value("configuration", Json::object());
+  if (configuration.contains("program")) settings["program"] = program_text(configuration.at("program"));
+  if (configuration.contains("warmup")) settings["warm-up"] = configuration.at("warmup");
+  return settings;
+}
+
 }  // namespace
 
 ComparedRun read_run(const std::string& folder) {
@@ -83,6 +98,7 @@ ComparedRun read_run(const std::string& folder) {
     run.name = folder;
     run.kind = json.value("kind", "simulated");
     run.cluster = json.at("cluster");
+    run.settings = settings_of(json);
     if (json.contains("repeats")) {
       for (const Json& repeat : json.at("repeats")) run.samples.push_back(sample_of(repeat));
     } else {

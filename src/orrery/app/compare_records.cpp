@@ -91,6 +91,7 @@ std::string to_json(const Comparison& comparison) {
   }
   const Json json{{"a", run_json(comparison.a)},
                   {"b", run_json(comparison.b)},
+                  {"notes", comparison.notes},
                   {"figures", figures},
                   {"ranks", ranks},
                   {"operations", operations}};

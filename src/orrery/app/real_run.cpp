@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
@@ -103,6 +104,27 @@ std::string settings_of(const RealOptions& options, const std::string& folder) {
       .dump();
 }
 
+/// Says which launch is under way.
+class LaunchProgress {
+ public:
+  LaunchProgress(const RealOptions& options, std::string folder)
+      : options_{options}, folder_{std::move(folder)} {}
+  void look() {
+    std::error_code ignored;
+    if (!options_.say || seen_ == options_.repeat) return;
+    if (!fs::exists(fmt::format("{}/{}", folder_, seen_), ignored)) return;
+    if (++seen_ == 1 || options_.repeat == 1) return;
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - began_;
+    options_.say(fmt::format("launch {} of {}, after {:.0f} s", seen_, options_.repeat, passed.count()));
+  }
+
+ private:
+  const RealOptions& options_;
+  std::string folder_;
+  std::int64_t seen_ = 0;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
+
 /// Runs the launcher to its end. Interrupted when the user stops it; nothing of it is left in any case.
 live::ChildEvent run_launcher(const RealOptions& options, const std::string& folder) {
   const live::Launch launch =
@@ -122,8 +144,10 @@ live::ChildEvent run_launcher(const RealOptions& options, const std::string& fol
     root = children.start(launch.words, launch.environment, {},
                           options.output_to_stderr ? STDERR_FILENO : STDOUT_FILENO);
     constexpr auto kLook = std::chrono::milliseconds{50};
+    LaunchProgress progress{options, folder};
     while (!end) {
       has_ended.wait_for(lock, kLook);
+      progress.look();
       if (options.wants_stop && options.wants_stop()) {
         lock.unlock();
         children.kill_all();

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kExamples = R"(Examples:
   orrery calibrate collectives -o loopback.yaml
-      everything gloo does between two processes of this host, as a cluster file
+      everything gloo does between two processes of this host, as a cluster file; five launches of a minute
   orrery calibrate collectives --link 1Gbps -o lan.yaml --svg lan.svg
       with a gigabit link between them (root), and a picture of the fit
   orrery calibrate network --json

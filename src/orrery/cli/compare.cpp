@@ -36,6 +36,9 @@ std::string time_text(double picoseconds) {
   return duration_text(Duration{static_cast<std::int64_t>(std::llround(picoseconds))});
 }
 
+/// Of a rank in the mean: mostly a whole number.
+std::string calls_text(double calls) { return fmt::format("{:.{}f}", calls, calls == std::floor(calls) ? 0 : 2); }
+
 std::string percent(double ratio) { return fmt::format("{:+.1f} %", ratio * 100); }
 
 std::vector<std::string> row_of(const app::Difference& one) {
@@ -56,7 +59,9 @@ std::string describe(const char* letter, const app::ComparedRun& run) {
 }
 
 std::string format_comparison(const app::Comparison& comparison) {
-  std::string text = describe("A", comparison.a) + describe("B", comparison.b) + "\n";
+  std::string text = describe("A", comparison.a) + describe("B", comparison.b);
+  for (const std::string& note : comparison.notes) text += fmt::format("note: {}\n", note);
+  text += "\n";
   std::vector<std::vector<std::string>> rows;
   for (const app::Difference& one : comparison.figures) rows.push_back(row_of(one));
   for (std::size_t rank = 0; rank < comparison.ranks.size() && comparison.ranks.size() <= 8; ++rank) {
@@ -73,7 +78,7 @@ std::string format_comparison(const app::Comparison& comparison) {
   for (const app::ComparedOperation& one : comparison.operations) {
     if (rows.size() == kShown) break;
     rows.push_back(
-        {one.time.name, fmt::format("{:.0f}", one.a_calls), fmt::format("{:.0f}", one.b_calls),
+        {one.time.name, calls_text(one.a_calls), calls_text(one.b_calls),
          time_text(one.time.a), time_text(one.time.b), one.time.b == 0 ? "" : percent(one.time.relative),
          fmt::format("{:.0f} %", one.share * 100), time_text(one.waiting.a), time_text(one.waiting.b)});
   }

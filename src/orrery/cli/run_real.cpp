@@ -52,7 +52,7 @@ app::LiveResult run_real(const app::LiveOptions& options, const RealArguments& a
   real.command = options.command;
   real.option_prefix = options.option_prefix;
   real.wants_stop = options.wants_stop;
-  real.say = options.say;
+  real.say = options.say;  // Empty where nobody wants to be told.
   return app::run_real(real);
 }
 
