@@ -51,13 +51,25 @@ Figure of_operation(const std::string& name, double RunSample::Operation::* part
   };
 }
 
+/// Of a long text the part around `place`.
+std::string shown(const std::string& text, std::size_t place) {
+  constexpr std::size_t kLongest = 60;
+  constexpr std::size_t kBefore = 20;
+  if (text.empty()) return "none";
+  if (text.size() <= kLongest) return text;
+  const std::size_t begin = place > kBefore ? place - kBefore : 0;
+  const bool is_end = text.size() - begin <= kLongest;
+  return fmt::format("{}{}{}", begin > 0 ? "..." : "", text.substr(begin, kLongest), is_end ? "" : "...");
+}
+
 std::vector<std::string> unlike_settings(const ComparedRun& a, const ComparedRun& b) {
   std::vector<std::string> notes;
   for (const auto& [name, value] : a.settings) {
     const auto other = b.settings.find(name);
     if (other == b.settings.end() || other->second == value) continue;
-    const auto shown = [](const std::string& text) { return text.empty() ? std::string{"none"} : text; };
-    notes.push_back(fmt::format("unlike {}: {} in A, {} in B", name, shown(value), shown(other->second)));
+    const auto place = static_cast<std::size_t>(std::ranges::mismatch(value, other->second).in1 - value.begin());
+    notes.push_back(
+        fmt::format("unlike {}: {} in A, {} in B", name, shown(value, place), shown(other->second, place)));
   }
   return notes;
 }
