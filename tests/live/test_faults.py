@@ -166,6 +166,24 @@ if rank == 1 or "{name}" == "broadcast": attempt("{name}", lambda: {receives})
     assert "Timed out" in said, str(outcome)
 
 
+@pytest.mark.parametrize(("gone", "left", "call"), [(0, 1, "dist.recv(x, 0)"), (1, 0, "dist.send(x, 1)")])
+def test_a_message_under_way_is_lost_with_its_rank(
+    command: Path, tmp_path: Path, gone: int, left: int, call: str
+) -> None:
+    """1.5 GB take as many seconds, and one side crashes after one of them."""
+    other = "dist.send(x, 1)" if gone == 0 else "dist.recv(x, 0)"
+    body = f"""
+x = torch.zeros(1_500_000_000, dtype=torch.uint8)
+until(1)
+if rank == {gone}: {other}
+if rank == {left}: attempt("half", lambda: {call})
+"""
+    outcome = run(command, tmp_path, f"- {{at: 2s, crash: {gone}}}\n", body)
+    assert outcome.code == 0, str(outcome)
+    seconds, said = attempts(outcome)[left, "half"]
+    assert seconds == pytest.approx(5, abs=0.01) and "Timed out" in said, str(outcome)
+
+
 @pytest.mark.parametrize(
     ("fault", "said"),
     [

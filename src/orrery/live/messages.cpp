@@ -167,13 +167,11 @@ void Messages::fail(Group& group, std::uint32_t rank, orrery_op& op, const std::
   const auto side = is_send ? &Transfer::from : &Transfer::to;
   for (Transfer& transfer : transfers_) {
     if (transfer.is_free || (transfer.*side).op != &op) continue;
-    Party own = std::exchange(transfer.*side, {.rank = rank, .member = 0, .op = nullptr});
-    Party& other = is_send ? transfer.to : transfer.from;
-    // The other side of one that is lost already belongs to a rank that is gone.
-    Party told = transfer.is_lost ? Party{} : std::exchange(other, {.rank = other.rank, .member = 0, .op = nullptr});
+    Party own = std::exchange(transfer.*side, {});
+    Party other = std::exchange(is_send ? transfer.to : transfer.from, {});
     transfer.is_lost = true;
     end(own, reason);
-    return end(told, fmt::format("Connection closed by peer: rank {} gave up", rank));
+    return end(other, fmt::format("Connection closed by peer: rank {} gave up", rank));
   }
 }
 
@@ -183,9 +181,19 @@ void Messages::withdraw(std::uint32_t rank) {
       std::erase_if(*parties, [&](const Party& party) { return party.rank == rank; });
     }
   }
+  // The other side of what was under way waits again, as if nothing had come.
+  std::vector<std::pair<Group*, Queue*>> queues;
   for (Transfer& transfer : transfers_) {
-    if (!transfer.is_free && (transfer.from.rank == rank || transfer.to.rank == rank)) transfer.is_lost = true;
+    if (transfer.is_free || transfer.is_lost) continue;
+    if (transfer.from.rank != rank && transfer.to.rank != rank) continue;
+    Queue& queue = queues_[{transfer.group, transfer.to.member, transfer.to.op->tag}];
+    if (transfer.from.rank != rank) queue.sends.push_front(transfer.from);
+    if (transfer.to.rank != rank) queue.receives.push_front(transfer.to);
+    transfer.from = transfer.to = {};
+    transfer.is_lost = true;
+    queues.emplace_back(transfer.group, &queue);
   }
+  for (const auto& [group, queue] : queues) match(*group, *queue);
 }
 
 }  // namespace orrery::live
