@@ -24,6 +24,7 @@ INTERFACE = "orrery0"
 LAST_WORDS = 5.0  #: Seconds that ranks get when another one has failed.
 PRIORITY = 10
 QUEUE = 32 << 20  #: Bytes that a limited link may hold: TCP's windows fit, so nothing is dropped.
+LARGEST_PACKET = 60 << 10
 
 
 class Failure(Exception):
@@ -136,6 +137,13 @@ def limit(where: tuple, device: str, link: dict) -> None:
     inside(*where, "tc", "qdisc", "add", "dev", device, "root", "tbf", *rate)
 
 
+def packet_bytes(link: dict) -> int:
+    """What TCP hands to the interface at once. A network card cuts that into frames by itself; here the limit would do
+    it, as far as the bucket cannot take it whole, and frame by frame a link of 1 Gbit/s takes all of a core. Less than
+    the bucket: tokens that come while a timer is late must find room, or the rate is not kept."""
+    return min(link["burst"] * 3 // 4, LARGEST_PACKET)
+
+
 def wire(processes: list, link: dict) -> None:
     """Two ranks share a cable; more hang on a bridge in our own namespace. Every direction has its limit."""
     if len(processes) == 2:
@@ -153,7 +161,7 @@ def wire(processes: list, link: dict) -> None:
             limit((os.getpid(),), port, link)
         inside(process, "ip", "link", "set", "lo", "up")
         inside(process, "ip", "address", "add", f"{address_of(rank)}/16", "dev", INTERFACE)
-        inside(process, "ip", "link", "set", INTERFACE, "up")
+        inside(process, "ip", "link", "set", INTERFACE, "up", "gso_max_size", packet_bytes(link))
         limit((process,), INTERFACE, link)
 
 
