@@ -11,8 +11,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 WIDE = ("--dim", "1024", "--layers", "6", "--heads", "16", "--kv-heads", "16", "--head-dim", "64", "--hidden", "2816")
 PROMPT = ("--tokens", "1", "--prompt", "x" * 720)
-#: Script and arguments; each begins the part that counts with a barrier, and computes for about a second: the host's
-#: speed changes several times in one.
+#: Script and arguments; each begins the part that counts with a barrier, after another one where weights are loaded, and
+#: computes for about a second: the host's speed changes several times in one.
 PROGRAMS = {
     "tp_decode": ("tensor_parallel.py", *WIDE, "--tokens", "56", "--prompt", "to be"),
     "tp_prefill": ("tensor_parallel.py", *WIDE, *PROMPT),
@@ -61,6 +61,11 @@ def script_of(program: tuple) -> list:
     return [examples / program[0], *program[1:]]
 
 
+def warmup_words(name: str) -> list:
+    loads = name.startswith(("tp_", "voltage", "pp"))
+    return ["--warmup", "barrier:2" if loads else "barrier:1"]
+
+
 def communication(sample: dict) -> float:
     return statistics.mean(rank["communication_ps"] for rank in sample["ranks"])
 
@@ -87,11 +92,11 @@ class Turns:
         for name in self.names:
             script = script_of(PROGRAMS[name])
             words = ["run", "--real", "-n", 2, "--json", "--repeat", launches, *link_words(self.link)]
-            self.real[name] += json.loads(self.command.run(*words, "--warmup", "barrier:1", *script))["repeats"]
+            self.real[name] += json.loads(self.command.run(*words, *warmup_words(name), *script))["repeats"]
             for again in range(launches):
                 folder = self.command.folder / f"{name}-{self.link}-{number}-{again}"
                 words = ["run", "-n", 2, "--json", "--cluster", PAIR, *AT_ONCE, "--out", folder]
-                self.command.run(*words, "--warmup", "barrier:1", *script)
+                self.command.run(*words, *warmup_words(name), *script)
                 self.computed[name].append(folder)
 
     def rows(self, cluster: Path) -> list:
@@ -102,7 +107,7 @@ class Turns:
         simulated = []
         for folder in self.computed[name]:
             words = ["run", "-n", 2, "--json", "--cluster", cluster, "--compute", f"ledger:{folder}"]
-            simulated.append(json.loads(self.command.run(*words, "--warmup", "barrier:1", *script)))
+            simulated.append(json.loads(self.command.run(*words, *warmup_words(name), *script)))
         return row_of(name, self.link, self.real[name], simulated)
 
 
@@ -128,9 +133,9 @@ def row_of(name: str, link: str, real: list, simulated: list) -> dict:
 
 def explain(launches: int) -> list:
     return [
-        f"Two ranks, gloo. Medians of {launches} real launches and as many simulated runs, in turns, from the",
-        "first barrier on. Simulated: `--compute measured:raw --jobs 2` (real ranks compute at once, too) on the",
-        "cluster that `orrery calibrate collectives` wrote for the link, from other programs and sizes. Spread: half",
+        f"Two ranks, gloo. Medians of {launches} real launches and as many simulated runs, in turns, from the barrier on",
+        "that begins the part that counts. Simulated: `--compute measured:raw --jobs 2` (real ranks compute at once, too)",
+        "on the cluster that `orrery calibrate collectives` wrote for the link, from other programs and sizes. Spread: half",
         "the distance of the quartiles. Communication: the mean of the ranks. Regenerate with `orrery validate -o",
         "docs/validation.md`.",
     ]

@@ -14,7 +14,7 @@
 namespace orrery::live {
 namespace {
 
-constexpr Duration kShortestStretch = std::chrono::microseconds{5};  // Less is looking whether something has ended.
+constexpr Duration kShortestStretch = std::chrono::microseconds{50};  // Less is what lies between a call and its wait.
 constexpr std::size_t kMostStretches = 256;  // An operation that is open for longer hardly takes the core.
 
 }  // namespace

@@ -82,7 +82,8 @@ MeterClock host_clock() {
   return {.wall = real_now,
           .thread_cpu = real_thread_cpu,
           .reference_loop = time_reference_loop,
-          .page_touch = time_page_touch};
+          .page_touch = time_page_touch,
+          .look_lasts = 20'000};
 }
 
 ComputeMeter::ComputeMeter(MeterOptions options)
@@ -111,7 +112,19 @@ std::int64_t ComputeMeter::operator_ps(std::uint64_t key) {
   return known.count() > 0 ? known.value() * kPsPerNs : 0;
 }
 
-void ComputeMeter::begin() { begin_at(needs_reading() ? read() : Readings{}); }
+ComputeMeter::Readings ComputeMeter::read() {
+  const std::int64_t wall = options_.clock.wall();
+  const std::int64_t since = wall - look_.wall;
+  if (looked_at_ == &this_thread && since < options_.clock.look_lasts) return {wall, look_.cpu + since};
+  look_ = {wall, options_.clock.thread_cpu()};
+  looked_at_ = &this_thread;
+  return look_;
+}
+
+void ComputeMeter::begin() {
+  looked_at_ = nullptr;  // It was asleep.
+  begin_at(needs_reading() ? read() : Readings{});
+}
 
 std::int64_t ComputeMeter::end(std::uint64_t point) {
   return end_at(needs_reading() ? read() : Readings{}, point);

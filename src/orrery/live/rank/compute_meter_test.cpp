@@ -74,6 +74,28 @@ TEST_F(Meter, ChargesKnownOperatorsByTheirLowEnd) {
   EXPECT_EQ(last, 290 * kPsPerUs);
 }
 
+TEST_F(Meter, LooksAtTheCpuClockAgainOnlyAfterAWhile) {
+  MeterOptions made = options();
+  made.is_raw = true;
+  made.clock.look_lasts = 20 * kUs;
+  ComputeMeter meter{made};
+  meter.begin();
+  compute(12 * kUs);
+  preempt(4 * kUs);
+  EXPECT_EQ(meter.split(kWait), 16 * kPsPerUs) << "too short to tell";
+  compute(12 * kUs);
+  preempt(40 * kUs);
+  EXPECT_EQ(meter.end(kWait), 8 * kPsPerUs) << "24 us of both";
+  meter.begin();
+  compute(5 * kUs);
+  meter.pause();
+  wall_ns += 30 * kUs;
+  meter.begin();  // It slept, for however short a time.
+  meter.resume();
+  compute(7 * kUs);
+  EXPECT_EQ(meter.end(kWait), 7 * kPsPerUs);
+}
+
 TEST_F(Meter, RawIsCpuTimeAsItWas) {
   MeterOptions made = options();
   made.is_raw = true;
