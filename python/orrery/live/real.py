@@ -141,7 +141,7 @@ def packet_bytes(link: dict) -> int:
     """What TCP hands to the interface at once. A network card cuts that into frames by itself; here the limit would do
     it, as far as the bucket cannot take it whole, and frame by frame a link of 1 Gbit/s takes all of a core. Less than
     the bucket: tokens that come while a timer is late must find room, or the rate is not kept."""
-    return min(link["burst"] * 3 // 4, LARGEST_PACKET)
+    return min(link["burst"] // 2, LARGEST_PACKET)
 
 
 def wire(processes: list, link: dict) -> None:

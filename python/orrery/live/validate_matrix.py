@@ -79,8 +79,8 @@ def quartile_spread(values: list) -> float:
 
 
 class Turns:
-    """Programs on one link: two launches of each, two runs that measure its computing, and the same again, as the
-    host's speed drifts within minutes. The simulation comes last: what was computed, on the cluster that was
+    """Programs on one link: two launches of each, a run that measures its computing, and the same again, as the host's
+    speed drifts within minutes. The simulation comes last: what was computed, on the cluster that was
     calibrated meanwhile."""
 
     def __init__(self, command: Command, link: str, names: list) -> None:
@@ -93,11 +93,10 @@ class Turns:
             script = script_of(PROGRAMS[name])
             words = ["run", "--real", "-n", 2, "--json", "--repeat", launches, *link_words(self.link)]
             self.real[name] += json.loads(self.command.run(*words, *warmup_words(name), *script))["repeats"]
-            for again in range(launches):
-                folder = self.command.folder / f"{name}-{self.link}-{number}-{again}"
-                words = ["run", "-n", 2, "--json", "--cluster", PAIR, *AT_ONCE, "--out", folder]
-                self.command.run(*words, *warmup_words(name), *script)
-                self.computed[name].append(folder)
+            folder = self.command.folder / f"{name}-{self.link}-{number}"
+            words = ["run", "-n", 2, "--json", "--cluster", PAIR, *AT_ONCE, "--out", folder]
+            self.command.run(*words, *warmup_words(name), *script)
+            self.computed[name].append(folder)
 
     def rows(self, cluster: Path) -> list:
         return [self.row(name, cluster) for name in self.names]
@@ -133,8 +132,8 @@ def row_of(name: str, link: str, real: list, simulated: list) -> dict:
 
 def explain(launches: int) -> list:
     return [
-        f"Two ranks, gloo. Medians of {launches} real launches and as many simulated runs, in turns, from the barrier on",
-        "that begins the part that counts. Simulated: `--compute measured:raw --jobs 2` (real ranks compute at once, too)",
+        f"Two ranks, gloo. Medians of {launches} real launches and half as many simulated runs, in turns, from the barrier",
+        "on that begins the part that counts. Simulated: `--compute measured:raw --jobs 2` (real ranks compute at once, too)",
         "on the cluster that `orrery calibrate collectives` wrote for the link, from other programs and sizes. Spread: half",
         "the distance of the quartiles. Communication: the mean of the ranks. Regenerate with `orrery validate -o",
         "docs/validation.md`.",

@@ -49,6 +49,10 @@ void add_values(const ClusterValues& values, Calibration& result) {
     add(fmt::format("notice of {}", operation), base,
         fmt::format("{:.3g} us and {:.3g} us per MiB", base * 1e6, (at(Bytes{1 << 20}) - base) * 1e6));
   });
+  if (values.burst > 0) {
+    const auto bytes = static_cast<double>(values.burst);
+    add("burst", bytes, fmt::format("{:.3g} kB", bytes / 1e3));
+  }
   if (values.send_buffer > 0) {
     const auto bytes = static_cast<double>(values.send_buffer);
     add("send_buffer", bytes, fmt::format("{:.3g} MB", bytes / 1e6));

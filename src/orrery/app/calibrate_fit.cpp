@@ -25,10 +25,27 @@ std::int64_t picoseconds(double seconds) {
   return std::max<std::int64_t>(0, std::llround(seconds * kSecond));
 }
 
+constexpr std::int64_t kLong = 256 * 1024;
+
+/// The line through long messages reaches size 0 below zero: only a token bucket does that. How far it lies below short
+/// messages is what the bucket holds.
+std::int64_t find_burst(const std::vector<const CalibrationPoint*>& messages, double slope) {
+  constexpr std::int64_t kWithin = 4 * 1024;
+  constexpr double kLeast = 0.25;  // Of a short message: less is noise.
+  double shortest = 1;
+  double at_zero = 1;
+  for (const CalibrationPoint* message : messages) {
+    const double time = message->measured_ps / kSecond;
+    if (message->size <= kWithin) shortest = std::min(shortest, time);
+    if (message->size < kLong || message->size > 4 * kLong) continue;
+    at_zero = std::min(at_zero, time - slope * static_cast<double>(message->size));
+  }
+  return at_zero < -kLeast * shortest ? std::llround((shortest - at_zero) / slope) : 0;
+}
+
 /// Slopes between long messages: short ones say more of threads and buckets than of the link. The least of them, as
 /// costs can make an operation longer than its simulation and never shorter: memory is quicker for what a cache holds.
 ClusterValues fit_link(const std::vector<CalibrationPoint>& points, const std::vector<WakingPoint>& waking) {
-  constexpr std::int64_t kLong = 256 * 1024;
   std::vector<const CalibrationPoint*> messages;
   for (const CalibrationPoint& point : points) {
     if (point.operation == "send_recv" && !point.is_held_out) messages.push_back(&point);
@@ -44,16 +61,18 @@ ClusterValues fit_link(const std::vector<CalibrationPoint>& points, const std::v
     throw InputError{"longer messages took no more time than shorter ones: this host is too busy to be measured"};
   }
   const double slope = std::ranges::min(slopes);
-  double latency = messages.front()->measured_ps / kSecond;
-  for (const CalibrationPoint* message : messages) {
-    latency = std::min(latency, message->measured_ps / kSecond - slope * static_cast<double>(message->size));
-  }
-  for (const WakingPoint& message : waking) {
-    if (message.operation != "send_recv") continue;
-    latency = std::min(latency, message.measured_ps / kSecond - slope * static_cast<double>(message.size));
-  }
   ClusterValues values;
   values.bandwidth = 1 / slope;
+  values.burst = find_burst(messages, slope);
+  double latency = messages.front()->measured_ps / kSecond;
+  const auto look_at = [&](std::int64_t size, double measured_ps) {
+    const auto carried = static_cast<double>(std::max<std::int64_t>(0, size - values.burst));
+    latency = std::min(latency, measured_ps / kSecond - slope * carried);
+  };
+  for (const CalibrationPoint* message : messages) look_at(message->size, message->measured_ps);
+  for (const WakingPoint& message : waking) {
+    if (message.operation == "send_recv") look_at(message.size, message.measured_ps);
+  }
   values.latency = std::max(0.0, latency);
   return values;
 }
@@ -76,8 +95,9 @@ std::string curves_text(const char* name, const topology::OperationCosts& costs)
 std::string cluster_text(const ClusterValues& values, const std::string& name, std::int64_t ranks) {
   const auto nanoseconds = [](double seconds) { return fmt::format("{}ns", picoseconds(seconds) / 1000); };
   const std::string link =
-      fmt::format("{{bandwidth: {}kBps, latency: {}}}", std::llround(values.bandwidth / 1e3),
-                  nanoseconds(ranks == 2 ? values.latency : values.latency / 2));
+      fmt::format("{{bandwidth: {}kBps, latency: {}{}}}", std::llround(values.bandwidth / 1e3),
+                  nanoseconds(ranks == 2 ? values.latency : values.latency / 2),
+                  values.burst > 0 ? fmt::format(", burst: {}B", values.burst) : "");
   std::string text = fmt::format("name: {}\ndevices:\n  host:\n", name);
   text += fmt::format("    compute_scale: {:.4f}\n", values.compute_scale);
   if (values.send_buffer > 0) text += fmt::format("    send_buffer: {}B\n", values.send_buffer);

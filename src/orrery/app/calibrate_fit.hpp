@@ -16,6 +16,7 @@ struct ClusterValues {
   double bandwidth = 1e9;
   double compute_scale = 1;
   std::int64_t send_buffer = 0;  ///< Bytes.
+  std::int64_t burst = 0;        ///< Bytes.
   topology::OperationCosts costs;
   topology::WakeCosts wakes;
   topology::OperationCosts overlaps;

@@ -29,6 +29,7 @@ class Hasher {
         number(link.value());
         number(graph.link(link).bandwidth.bits_per_second());
         number(count_ps(graph.link(link).latency));
+        if (graph.link(link).burst != Bytes{}) text(fmt::format("burst {}", graph.link(link).burst.count()));
       }
     }
   }

@@ -153,6 +153,7 @@ class NativeWriter {
           names_[edge.b.index()], to_text(there.bandwidth), to_text(there.latency));
       if (back.bandwidth != there.bandwidth) add(", back_bandwidth: {}", to_text(back.bandwidth));
       if (back.latency != there.latency) add(", back_latency: {}", to_text(back.latency));
+      if (there.burst != Bytes{}) add(", burst: {}B", there.burst.count());
       if (edge.forward == edge.backward) add(", duplex: half");
       add("}}\n");
     }

@@ -206,11 +206,10 @@ std::optional<RealLink> parse_link(const std::string& text) {
   const std::vector<std::string_view> parts = split(text, ',');
   const auto rate = parse_bandwidth(parts[0]);
   if (!rate || rate->bits_per_second() < 8000) return {};
-  // Small enough that a message after a pause does not fly through at the speed of memory, as it would not on a cable;
-  // large enough that the kernel needs little of a core for it: a fifth at 1 Gbit/s.
+  // As small as the kernel can handle without taking much of a core, and without losing tokens where a timer is late.
   constexpr std::int64_t kSmallest = 2 * 1024;
   constexpr std::int64_t kLargest = 256 * 1024;
-  constexpr std::int64_t kPerSecond = 3000;
+  constexpr std::int64_t kPerSecond = 1600;
   RealLink link{*rate, Bytes{std::clamp(rate->bits_per_second() / 8 / kPerSecond, kSmallest, kLargest)}};
   for (std::size_t i = 1; i < parts.size(); ++i) {
     if (!parts[i].starts_with("burst=")) return {};

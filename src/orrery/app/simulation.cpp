@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "orrery/app/simulation.hpp"
 
+#include "orrery/network/token_buckets.hpp"
+
 namespace orrery::app {
 
 Simulation::Simulation(const Setup& setup)
@@ -9,7 +11,7 @@ Simulation::Simulation(const Setup& setup)
       context_{engine_, setup.router, setup.cluster.jitter, setup.seed} {
   engine_.set_observer(setup.observer);
   engine_.set_interrupt(setup.wants_stop);
-  network_ = setup.network.build(context_);
+  network_ = network::with_buckets(setup.network.build(context_), context_);
   if (cluster_.events.empty()) return;
   links_.reserve(cluster_.graph.link_count());
   for (std::size_t i = 0; i < cluster_.graph.link_count(); ++i) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "orrery/network/network_model.hpp"
+#include "orrery/network/token_buckets.hpp"
 #include "orrery/topology/load_cluster.hpp"
 
 namespace orrery::network {
@@ -20,7 +21,7 @@ class TestNetwork final : Receiver, engine::Handler {
     std::string name;
     const config::Document settings = config::Document::from_line(model, "--network", name);
     const NetworkRegistry registry = builtin_networks();
-    network_ = registry.get(name, "--network").prepare(config::Cursor{settings})(context_);
+    network_ = with_buckets(registry.get(name, "--network").prepare(config::Cursor{settings})(context_), context_);
     origin_ = engine_.add_origin("test");
   }
 

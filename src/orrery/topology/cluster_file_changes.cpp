@@ -141,7 +141,8 @@ void apply_overrides(FileBuild& build, const config::Cursor& overrides) {
     for (const LinkId link : select_links(build, index, text)) {
       const LinkSpec& described = build.draft.graph.link(link);
       build.draft.graph.set_link(
-          link, {values.bandwidth.value_or(described.bandwidth), values.latency.value_or(described.latency)});
+          link, {values.bandwidth.value_or(described.bandwidth), values.latency.value_or(described.latency),
+                 described.burst});
     }
   }
 }

@@ -17,10 +17,10 @@ void add_cable(FileBuild& build, NodeId a, NodeId b, const CableSpec& spec, cons
     if (build.draft.graph.edge_count() >= static_cast<std::size_t>(kMaxLinks)) {
       text.fail(fmt::format("this makes more than the {} links that are accepted", kMaxLinks));
     }
-    const LinkId forward = build.draft.graph.connect(a, b, {spec.bandwidth, spec.latency}, is_half);
+    const LinkId forward = build.draft.graph.connect(a, b, {spec.bandwidth, spec.latency, spec.burst}, is_half);
     if (spec.back_bandwidth || spec.back_latency) {
       build.draft.graph.set_link(LinkId{forward.index() + 1}, {spec.back_bandwidth.value_or(spec.bandwidth),
-                                                               spec.back_latency.value_or(spec.latency)});
+                                                               spec.back_latency.value_or(spec.latency), spec.burst});
     }
   }
 }

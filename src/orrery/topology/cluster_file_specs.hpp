@@ -88,6 +88,7 @@ struct CableSpec {
   Duration latency{};
   std::optional<Bandwidth> back_bandwidth;
   std::optional<Duration> back_latency;
+  Bytes burst{};
   std::string duplex = "full";
   std::int64_t count = 1;
   std::optional<std::string> shape;
@@ -100,6 +101,7 @@ struct CableSpec {
     field("back_bandwidth", &CableSpec::back_bandwidth, "From right to left; absent = bandwidth.",
           Rule{.positive = true});
     field("back_latency", &CableSpec::back_latency, "From right to left; absent = latency.");
+    field("burst", &CableSpec::burst, "Bytes that pass at once after a rest, where a token bucket limits it.");
     field("duplex", &CableSpec::duplex, "Whether the two directions share the bandwidth.",
           Rule{.choices = {"full", "half"}});
     field("count", &CableSpec::count, "Parallel cables per pair.", Rule{.min = 1, .max = 4096});

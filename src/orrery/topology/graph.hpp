@@ -24,6 +24,7 @@ using orrery::to_text;  // Else the overload below would hide those of durations
 struct LinkSpec {
   Bandwidth bandwidth;
   Duration latency{};
+  Bytes burst{};  ///< Of a limit that is a token bucket: so much passes at once after a rest.
 };
 
 /// The way out of a node: over `link` to `target`.
