@@ -49,6 +49,7 @@ def result(outcome: Outcome) -> dict:
     return json.loads((outcome.folder / "out" / "result.json").read_text())
 
 
+SLOW_LINK = '- {at: 500ms, link: "process[0] - hub", bandwidth: 1MBps}\n'
 CRASH = "- {at: 2s, crash: 3}\n"
 GOES_ON = """
 survivors = dist.new_group([0, 1, 2])
@@ -170,18 +171,37 @@ if rank == 1 or "{name}" == "broadcast": attempt("{name}", lambda: {receives})
 def test_a_message_under_way_is_lost_with_its_rank(
     command: Path, tmp_path: Path, gone: int, left: int, call: str
 ) -> None:
-    """1.5 GB take as many seconds, and one side crashes after one of them."""
+    """1.5 MB take as many seconds, and one side crashes after one of them."""
     other = "dist.send(x, 1)" if gone == 0 else "dist.recv(x, 0)"
     body = f"""
-x = torch.zeros(1_500_000_000, dtype=torch.uint8)
+x = torch.zeros(1_500_000, dtype=torch.uint8)
 until(1)
 if rank == {gone}: {other}
 if rank == {left}: attempt("half", lambda: {call})
 """
-    outcome = run(command, tmp_path, f"- {{at: 2s, crash: {gone}}}\n", body)
+    outcome = run(command, tmp_path, SLOW_LINK + f"- {{at: 2s, crash: {gone}}}\n", body)
     assert outcome.code == 0, str(outcome)
     seconds, said = attempts(outcome)[left, "half"]
     assert seconds == pytest.approx(5, abs=0.01) and "Timed out" in said, str(outcome)
+
+
+def test_receives_of_a_crashed_rank_keep_their_order(command: Path, tmp_path: Path) -> None:
+    """Two from anybody had begun with rank 0's messages; rank 2's only one is for the first."""
+    body = """
+x, y = torch.zeros(1_500_000, dtype=torch.uint8), torch.zeros(1_500_000, dtype=torch.uint8)
+until(1)
+if rank == 0: [dist.isend(x, 1), dist.isend(y, 1)][0].wait()
+if rank == 1:
+    first, second = dist.irecv(x), dist.irecv(y)
+    attempt("first", first.wait)
+    attempt("second", second.wait)
+until(3)
+if rank == 2: dist.send(x + 7, 1)
+"""
+    outcome = run(command, tmp_path, SLOW_LINK + "- {at: 2s, crash: 0}\n", body)
+    seen = attempts(outcome)
+    assert seen[1, "first"][1] == "done", str(outcome)
+    assert "Timed out" in seen[1, "second"][1], str(outcome)
 
 
 @pytest.mark.parametrize(

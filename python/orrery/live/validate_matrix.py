@@ -11,8 +11,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 WIDE = ("--dim", "1024", "--layers", "6", "--heads", "16", "--kv-heads", "16", "--head-dim", "64", "--hidden", "2816")
 PROMPT = ("--tokens", "1", "--prompt", "x" * 720)
-#: Script and arguments; each begins the part that counts with a barrier, after another one where weights are loaded, and
-#: computes for about a second: the host's speed changes several times in one.
+#: Script and arguments; each begins the part that counts with a barrier, after another one where weights are loaded,
+#: and computes for about a second: the host's speed changes several times in one.
 PROGRAMS = {
     "tp_decode": ("tensor_parallel.py", *WIDE, "--tokens", "56", "--prompt", "to be"),
     "tp_prefill": ("tensor_parallel.py", *WIDE, *PROMPT),
@@ -132,11 +132,11 @@ def row_of(name: str, link: str, real: list, simulated: list) -> dict:
 
 def explain(launches: int) -> list:
     return [
-        f"Two ranks, gloo. Medians of {launches} real launches and half as many simulated runs, in turns, from the barrier",
-        "on that begins the part that counts. Simulated: `--compute measured:raw --jobs 2` (real ranks compute at once, too)",
-        "on the cluster that `orrery calibrate collectives` wrote for the link, from other programs and sizes. Spread: half",
-        "the distance of the quartiles. Communication: the mean of the ranks. Regenerate with `orrery validate -o",
-        "docs/validation.md`.",
+        f"Two ranks, gloo. Medians of {launches} real launches and {(launches + 1) // 2} simulated runs, in turns,",
+        "from the barrier on that begins the part that counts. Simulated: `--compute measured:raw --jobs 2` (real",
+        "ranks compute at once, too) on the cluster that `orrery calibrate collectives` wrote for the link, from other",
+        "programs and sizes. Spread: half the distance of the quartiles. Communication: the mean of the ranks.",
+        "Regenerate with `orrery validate -o docs/validation.md`.",
     ]
 
 

@@ -208,7 +208,9 @@ Calibration calibrate(const CalibrateOptions& options) {
     if (!options.keep.empty()) return result;
     const Beside beside = sort_times(probes, times, result);
     if (options.say) options.say("fitting");
-    values = fit_values(options.ranks, result.points, result.waking, options.wants_stop);
+    const auto link = parse_link(options.link);
+    values = fit_values(options.ranks, result.points, result.waking, options.wants_stop,
+                        link ? link->burst.count() : 0);
     values.overlaps = overlap_curves(result.overlap);
     // The root of a tree is done early without any buffer.
     if (options.ranks == 2) values.send_buffer = send_buffer_of(beside.buffered);

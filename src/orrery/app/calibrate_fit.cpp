@@ -25,11 +25,12 @@ std::int64_t picoseconds(double seconds) {
   return std::max<std::int64_t>(0, std::llround(seconds * kSecond));
 }
 
-constexpr std::int64_t kLong = 256 * 1024;
+/// Messages from here on are long; a token bucket of this depth may have taken half of them, no more.
+std::int64_t long_from(std::int64_t depth) { return std::max<std::int64_t>(256 * 1024, 2 * depth); }
 
 /// The line through long messages reaches size 0 below zero: only a token bucket does that. How far it lies below short
-/// messages is what the bucket holds.
-std::int64_t find_burst(const std::vector<const CalibrationPoint*>& messages, double slope) {
+/// messages is what the bucket holds, without the headers that it takes as well.
+std::int64_t find_burst(const std::vector<const CalibrationPoint*>& messages, double slope, std::int64_t depth) {
   constexpr std::int64_t kWithin = 4 * 1024;
   constexpr double kLeast = 0.25;  // Of a short message: less is noise.
   double shortest = 1;
@@ -37,7 +38,7 @@ std::int64_t find_burst(const std::vector<const CalibrationPoint*>& messages, do
   for (const CalibrationPoint* message : messages) {
     const double time = message->measured_ps / kSecond;
     if (message->size <= kWithin) shortest = std::min(shortest, time);
-    if (message->size < kLong || message->size > 4 * kLong) continue;
+    if (message->size < long_from(depth) || message->size > 4 * long_from(depth)) continue;
     at_zero = std::min(at_zero, time - slope * static_cast<double>(message->size));
   }
   return at_zero < -kLeast * shortest ? std::llround((shortest - at_zero) / slope) : 0;
@@ -45,7 +46,8 @@ std::int64_t find_burst(const std::vector<const CalibrationPoint*>& messages, do
 
 /// Slopes between long messages: short ones say more of threads and buckets than of the link. The least of them, as
 /// costs can make an operation longer than its simulation and never shorter: memory is quicker for what a cache holds.
-ClusterValues fit_link(const std::vector<CalibrationPoint>& points, const std::vector<WakingPoint>& waking) {
+ClusterValues fit_link(const std::vector<CalibrationPoint>& points, const std::vector<WakingPoint>& waking,
+                       std::int64_t depth) {
   std::vector<const CalibrationPoint*> messages;
   for (const CalibrationPoint& point : points) {
     if (point.operation == "send_recv" && !point.is_held_out) messages.push_back(&point);
@@ -53,7 +55,7 @@ ClusterValues fit_link(const std::vector<CalibrationPoint>& points, const std::v
   std::vector<double> slopes;  // Seconds per byte.
   for (const CalibrationPoint* a : messages) {
     for (const CalibrationPoint* b : messages) {
-      if (a->size < kLong || 4 * a->size > b->size || a->measured_ps >= b->measured_ps) continue;
+      if (a->size < long_from(depth) || 4 * a->size > b->size || a->measured_ps >= b->measured_ps) continue;
       slopes.push_back((b->measured_ps - a->measured_ps) / kSecond / static_cast<double>(b->size - a->size));
     }
   }
@@ -63,7 +65,7 @@ ClusterValues fit_link(const std::vector<CalibrationPoint>& points, const std::v
   const double slope = std::ranges::min(slopes);
   ClusterValues values;
   values.bandwidth = 1 / slope;
-  values.burst = find_burst(messages, slope);
+  if (depth > 0) values.burst = find_burst(messages, slope, depth);
   double latency = messages.front()->measured_ps / kSecond;
   const auto look_at = [&](std::int64_t size, double measured_ps) {
     const auto carried = static_cast<double>(std::max<std::int64_t>(0, size - values.burst));
@@ -200,7 +202,9 @@ void shrink_waking(topology::WakeCosts& wakes, const std::vector<CalibrationPoin
 }
 
 /// By how much an operation takes longer than without a pause. Where the link passes short messages quicker than its
-/// rate, as a token bucket does, the simulation without a pause is too long already: only what is beyond it counts.
+/// rate, the simulation without a pause is too long already: only what is beyond it counts. Calls without a pause find
+/// a token bucket emptier than those after one: of large operations over a limited link less waking is seen than there
+/// is.
 topology::WakeCosts fit_waking(const ClusterValues& values, std::int64_t ranks,
                                const std::vector<WakingPoint>& waking, const std::function<bool()>& wants_stop) {
   std::vector<CalibrationPoint> plain;
@@ -280,8 +284,9 @@ std::string disagreement(const std::vector<CalibrationPoint>& points) {
 }
 
 ClusterValues fit_values(std::int64_t ranks, std::vector<CalibrationPoint>& points,
-                         const std::vector<WakingPoint>& waking, const std::function<bool()>& wants_stop) {
-  ClusterValues values = fit_link(points, waking);
+                         const std::vector<WakingPoint>& waking, const std::function<bool()>& wants_stop,
+                         std::int64_t depth) {
+  ClusterValues values = fit_link(points, waking, depth);
   simulate_points(values, ranks, points, wants_stop);
   topology::WakeCosts wakes = fit_waking(values, ranks, waking, wants_stop);
   shrink_waking(wakes, points);

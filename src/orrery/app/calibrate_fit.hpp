@@ -35,9 +35,10 @@ struct ClusterValues {
 /// of a message beside that, with or without a pause, never negative. Waking: how much longer an operation takes
 /// after a pause than without one, or than its simulation where that is longer, never less after a longer pause. Costs:
 /// what each measured time is above waking and its simulation without any, never negative. Fills in `simulated_ps`.
+/// `depth`: of the token bucket that limits the link; 0: there is none.
 [[nodiscard]] ClusterValues fit_values(std::int64_t ranks, std::vector<CalibrationPoint>& points,
                                        const std::vector<WakingPoint>& waking,
-                                       const std::function<bool()>& wants_stop);
+                                       const std::function<bool()>& wants_stop, std::int64_t depth = 0);
 
 /// By size, never less for a longer one.
 [[nodiscard]] topology::OperationCosts overlap_curves(std::vector<OverlapPoint> points);

@@ -78,10 +78,11 @@ TEST(CalibrateFit, ALineThatBeginsBelowZeroIsThatOfABucket) {
   constexpr std::int64_t kBurst = 15'000;
   std::vector<CalibrationPoint> points = messages(0);
   for (CalibrationPoint& point : points) point.measured_ps = message_ps(std::max<std::int64_t>(0, point.size - kBurst));
-  const ClusterValues values = fit_values(2, points, {}, kNeverStops);
+  EXPECT_EQ(fit_values(2, points, {}, kNeverStops).burst, 0) << "nobody said that there is one";
+  const ClusterValues values = fit_values(2, points, {}, kNeverStops, 16'000);
   EXPECT_NEAR(static_cast<double>(values.burst), kBurst, 2);
   EXPECT_NEAR(values.latency, 20e-6, 1e-7);
-  EXPECT_NE(cluster_text(values, "x", 2).find("burst: 1"), std::string::npos);
+  EXPECT_NE(cluster_text(values, "x", 2).find("burst: 15000B"), std::string::npos);
   for (const CalibrationPoint& point : points) EXPECT_NEAR(point.simulated_ps, point.measured_ps, 100'000);
 }
 

@@ -137,6 +137,7 @@ std::string graph_json(const Cluster& cluster) {
                      {"back_bandwidth_bps", back.bandwidth.bits_per_second()},
                      {"back_latency_ps", count_ps(back.latency)},
                      {"half_duplex", edge.forward == edge.backward}});
+    if (there.burst != Bytes{}) edges.back()["burst_bytes"] = there.burst.count();
   }
   Json ranks = Json::array();
   for (const NodeId node : cluster.ranks) ranks.push_back(graph.name(node));

@@ -35,14 +35,14 @@ const topology::DeviceSpec& Messages::device(std::uint32_t rank) const {
 void Messages::send(Group& group, std::uint32_t rank, orrery_op& op) {
   Queue& queue = queues_[{&group, static_cast<std::uint32_t>(op.peer), op.tag}];
   const Duration wake = wakefulness_.wake(rank, "send_recv", Bytes{total_bytes(op)}, engine_.now());
-  queue.sends.push_back({rank, group.member_of.at(rank), &op, wake});
+  queue.sends.push_back({rank, group.member_of.at(rank), &op, wake, next_number_++});
   match(group, queue);
 }
 
 void Messages::receive(Group& group, std::uint32_t rank, orrery_op& op) {
   const std::uint32_t member = group.member_of.at(rank);
   Queue& queue = queues_[{&group, member, op.tag}];
-  queue.receives.push_back({rank, member, &op});
+  queue.receives.push_back({rank, member, &op, {}, next_number_++});
   match(group, queue);
 }
 
@@ -175,6 +175,10 @@ void Messages::fail(Group& group, std::uint32_t rank, orrery_op& op, const std::
   }
 }
 
+void Messages::put_back(std::deque<Party>& parties, const Party& party) {
+  parties.insert(std::ranges::upper_bound(parties, party.number, {}, &Party::number), party);
+}
+
 void Messages::withdraw(std::uint32_t rank) {
   for (auto& [tag, queue] : queues_) {
     for (std::deque<Party>* parties : {&queue.sends, &queue.receives}) {
@@ -187,8 +191,10 @@ void Messages::withdraw(std::uint32_t rank) {
     if (transfer.is_free || transfer.is_lost) continue;
     if (transfer.from.rank != rank && transfer.to.rank != rank) continue;
     Queue& queue = queues_[{transfer.group, transfer.to.member, transfer.to.op->tag}];
-    if (transfer.from.rank != rank) queue.sends.push_front(transfer.from);
-    if (transfer.to.rank != rank) queue.receives.push_front(transfer.to);
+    if (transfer.from.rank != rank) put_back(queue.sends, transfer.from);
+    if (transfer.to.rank != rank) put_back(queue.receives, transfer.to);
+    bytes_ -= transfer.size.count();
+    --count_;
     transfer.from = transfer.to = {};
     transfer.is_lost = true;
     queues.emplace_back(transfer.group, &queue);

@@ -39,6 +39,7 @@ class Messages final : public Pinned, network::Receiver, engine::Handler {
     std::uint32_t member = 0;
     orrery_op* op = nullptr;  // Null when it was told already.
     Duration wake{};          // Of a send.
+    std::uint64_t number = 0;  // In order of posting.
   };
   struct Queue {
     std::deque<Party> sends;  // Of all sources, in order of posting.
@@ -54,6 +55,8 @@ class Messages final : public Pinned, network::Receiver, engine::Handler {
     bool is_lost = false;  // Somebody has given up, or is gone: its arrival means nothing.
   };
 
+  /// Where it was before it was matched.
+  static void put_back(std::deque<Party>& parties, const Party& party);
   void match(Group& group, Queue& queue);
   void start(Group& group, const Party& from, const Party& to);
   void leave(std::uint64_t transfer);
@@ -77,6 +80,7 @@ class Messages final : public Pinned, network::Receiver, engine::Handler {
   std::vector<Transfer> transfers_;
   std::vector<std::uint64_t> free_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, network::StreamId> streams_;
+  std::uint64_t next_number_ = 0;
   std::int64_t bytes_ = 0;
   std::uint64_t count_ = 0;
 };

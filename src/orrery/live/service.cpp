@@ -14,7 +14,8 @@
 namespace orrery::live {
 namespace {
 
-constexpr Duration kShortestStretch = std::chrono::microseconds{50};  // Less is what lies between a call and its wait.
+constexpr Duration kShortestStretch = std::chrono::microseconds{50};  // Less lies between a call and its wait,
+constexpr Duration kShortestPoll = std::chrono::microseconds{5};      // or is looking whether something has ended.
 constexpr std::size_t kMostStretches = 256;  // An operation that is open for longer hardly takes the core.
 
 }  // namespace
@@ -229,12 +230,13 @@ void LiveService::handle(engine::ProcessId process, const engine::Call& call) {
 void LiveService::serve(std::uint32_t rank, const engine::Call& call) {
   Rank& asker = ranks_[rank];
   const Time now = setup_.engine.now();
-  if (!asker.open.empty() && now - asker.resumed > kShortestStretch) {
+  const bool is_poll = static_cast<Request>(call.operation) == Request::kTest;
+  if (!asker.open.empty() && now - asker.resumed > (is_poll ? kShortestPoll : kShortestStretch)) {
     if (asker.stretches.size() == kMostStretches) asker.stretches.pop_front();
     asker.stretches.push_back({asker.resumed, now});
   }
   ++asker.turn;
-  if (static_cast<Request>(call.operation) != Request::kTest) asker.polls_since = kTimeMax;
+  if (!is_poll) asker.polls_since = kTimeMax;
   asker.asked = now;
   const Duration touched = std::clamp(Duration{call.arguments[3]}, Duration{}, now - asker.resumed);
   asker.times.compute += now - asker.resumed - touched;

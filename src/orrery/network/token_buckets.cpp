@@ -7,20 +7,52 @@
 namespace orrery::network {
 namespace {
 
-struct Bucket {
-  Bytes depth;
-  Bandwidth rate;
-  Time full{};  ///< When it is, if nothing more comes.
+__extension__ using Wide = __int128;
 
+class Bucket {
+ public:
+  Bucket(Bytes depth, Bandwidth rate) : depth_{depth}, rate_{rate} {}
+
+  [[nodiscard]] Bytes depth() const { return depth_; }
+  /// Whole bytes, rounded down.
   [[nodiscard]] Bytes left(Time now) const {
-    const Duration missing = std::max(full - now, Duration{});
-    const Duration filling = transfer_time(depth, rate);
-    if (missing == Duration{}) return depth;
+    if (!is_up_ || depth_ == Bytes{}) return Bytes{};
+    const Duration filling = transfer_time(depth_, rate_);
+    const Duration missing = std::max(full_ - now, Duration{});
     if (missing >= filling) return Bytes{};
-    const auto share = static_cast<__int128>(depth.count()) * (filling - missing).count() / filling.count();
+    const Wide share = Wide{depth_.count()} * (filling - missing).count() / filling.count();
     return Bytes{static_cast<std::int64_t>(share)};
   }
-  void take(Bytes size, Time now) { full = saturating_add(std::max(full, now), transfer_time(size, rate)); }
+  void take(Bytes size, Time now) {
+    if (depth_ == Bytes{}) return;
+    const Duration more = transfer_time(size, rate_);
+    if (is_up_) {
+      full_ = saturating_add(std::max(full_, now), more);
+    } else {
+      stopped_ += more;
+    }
+  }
+  /// What is owed stays owed, at the new rate from now on; while the link is down nothing is paid.
+  void change(const LinkState& state, Time now) {
+    if (depth_ == Bytes{}) return;
+    const Duration owed = is_up_ ? std::max(full_ - now, Duration{}) : stopped_;
+    is_up_ = state.up && state.bandwidth != Bandwidth{};
+    if (!is_up_) {
+      stopped_ = owed;
+      return;
+    }
+    const Wide bits = Wide{owed.count()} * rate_.bits_per_second();
+    const Wide then = std::min(bits / state.bandwidth.bits_per_second(), Wide{Duration::max().count()});
+    rate_ = state.bandwidth;
+    full_ = saturating_add(now, Duration{static_cast<std::int64_t>(then)});
+  }
+
+ private:
+  Bytes depth_;
+  Bandwidth rate_;
+  Time full_{};         ///< When it is, if nothing more comes.
+  bool is_up_ = true;   ///< Else
+  Duration stopped_{};  ///< it would take so long from the moment on that it is up again.
 };
 
 class TokenBuckets final : public NetworkModel {
@@ -50,11 +82,7 @@ class TokenBuckets final : public NetworkModel {
   }
 
   void change_link(topology::LinkId link, const LinkState& state) override {
-    // What is missing stays missing, and comes at the new rate from now on.
-    Bucket& bucket = buckets_[link.index()];
-    const Bytes missing = bucket.depth - bucket.left(engine_.now());
-    if (state.bandwidth != Bandwidth{}) bucket.rate = state.bandwidth;
-    bucket.full = engine_.now() + transfer_time(missing, bucket.rate);
+    buckets_[link.index()].change(state, engine_.now());
     model_->change_link(link, state);
   }
 
@@ -81,9 +109,9 @@ std::unique_ptr<NetworkModel> with_buckets(std::unique_ptr<NetworkModel> model, 
   buckets.reserve(graph.link_count());
   for (std::size_t i = 0; i < graph.link_count(); ++i) {
     const topology::LinkSpec& spec = graph.link(topology::LinkId{i});
-    buckets.push_back({.depth = spec.burst, .rate = spec.bandwidth});
+    buckets.emplace_back(spec.burst, spec.bandwidth);
   }
-  if (std::ranges::all_of(buckets, [](const Bucket& bucket) { return bucket.depth == Bytes{}; })) return model;
+  if (std::ranges::all_of(buckets, [](const Bucket& bucket) { return bucket.depth() == Bytes{}; })) return model;
   return std::make_unique<TokenBuckets>(std::move(model), context, std::move(buckets));
 }
 

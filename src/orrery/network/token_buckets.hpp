@@ -8,7 +8,8 @@
 /// ITU-T I.371).
 ///
 /// Only on routes all of whose links have a bucket, which gives as much as the emptiest has: elsewhere the other links
-/// would carry for nothing what passes here at once.
+/// would carry for nothing what passes here at once. Messages of one instant take from it one after the other. Routes
+/// are those of the message: where the packet model chooses other ways, the bucket is not theirs.
 #include <memory>
 
 #include "orrery/network/network_model.hpp"

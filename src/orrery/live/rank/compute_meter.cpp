@@ -306,7 +306,8 @@ std::int64_t ComputeMeter::measured_ns(Segment& segment, std::int64_t cpu) {
   std::int64_t far = 0;     // Of the parts that are new, or far from what is known.
   std::int64_t rest = cpu;  // What the others leave them of the CPU time.
   for (Part& part : segment.parts) {
-    part.wall = std::clamp<std::int64_t>(part.wall, 0, cpu);  // No part computed for longer than the whole.
+    // No part computed for longer than the whole, as far as that is known.
+    part.wall = std::clamp<std::int64_t>(part.wall, 0, cpu + options_.clock.look_lasts);
     part.known->add(part.wall);
     if (part.beginning != nullptr) part.beginning->add(part.wall);
     part.is_far = !is_known(part, static_cast<double>(part.wall), slowness);

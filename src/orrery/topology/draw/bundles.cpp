@@ -17,7 +17,7 @@ bool is_digits(std::string_view text) {
 }
 
 /// What makes two links alike.
-using Likeness = std::tuple<std::uint32_t, std::uint32_t, Bandwidth, Duration, Bandwidth, Duration, bool>;
+using Likeness = std::tuple<std::uint32_t, std::uint32_t, Bandwidth, Duration, Bandwidth, Duration, Bytes, bool>;
 
 }  // namespace
 
@@ -52,7 +52,7 @@ Bundles bundle_links(const Graph& graph) {
     const std::uint32_t a = stem_of_node[edge.a.index()];
     const std::uint32_t b = stem_of_node[edge.b.index()];
     const Likeness likeness{
-        a, b, forward.bandwidth, forward.latency, backward.bandwidth, backward.latency, is_half};
+        a, b, forward.bandwidth, forward.latency, backward.bandwidth, backward.latency, forward.burst, is_half};
     const auto [found, is_new] = known.emplace(likeness, static_cast<std::uint32_t>(bundles.all.size()));
     if (is_new) {
       bundles.all.push_back({.ends = fmt::format("{} - {}", *stem_names[a], *stem_names[b]),
