@@ -2,13 +2,11 @@
 #include "orrery/network/token_buckets.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "orrery/network/test_network.hpp"
+#include "orrery/testing/temporary_folder.hpp"
 
 namespace orrery::network {
 namespace {
@@ -23,17 +21,13 @@ constexpr Duration kLatency{10 * kUs};
 /// A link of 1 GB/s and 10 us; the bucket holds 100 kB, which is 100 us of it.
 class Buckets : public testing::TestWithParam<const char*> {
  protected:
-  static std::string pair() {
-    std::string path = testing::TempDir() + "/buckets" + std::to_string(::getpid()) + ".yaml";
-    std::ofstream{path} << "nodes: {n: {count: 3}}\n"
-                           "links:\n"
-                           "  n[0] - n[1]: {bandwidth: 1GBps, latency: 10us, burst: 100kB}\n"
-                           "  n[1] - n[2]: {bandwidth: 1GBps, latency: 10us}\n";
-    return path;
-  }
-  ~Buckets() override { std::filesystem::remove(path_); }
-  std::string path_ = pair();
-  TestNetwork network_{GetParam(), path_};
+  test::TemporaryFolder folder_;
+  std::string pair_ = folder_.write("pair.yaml",
+                                    "nodes: {n: {count: 3}}\n"
+                                    "links:\n"
+                                    "  n[0] - n[1]: {bandwidth: 1GBps, latency: 10us, burst: 100kB}\n"
+                                    "  n[1] - n[2]: {bandwidth: 1GBps, latency: 10us}\n");
+  TestNetwork network_{GetParam(), pair_};
 };
 
 TEST_P(Buckets, WhatIsInTheBucketPassesAtOnce) {
