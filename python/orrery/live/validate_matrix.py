@@ -79,8 +79,8 @@ def quartile_spread(values: list) -> float:
 
 
 class Turns:
-    """Programs on one link: two launches of each, a run that measures its computing, and the same again, as the host's
-    speed drifts within minutes. The simulation comes last: what was computed, on the cluster that was
+    """Programs on one link: launches of each between as many runs that measure its computing, and the same again, as
+    the host's speed drifts within minutes. The simulation comes last: what was computed, on the cluster that was
     calibrated meanwhile."""
 
     def __init__(self, command: Command, link: str, names: list) -> None:
@@ -91,12 +91,19 @@ class Turns:
     def take(self, number: int, launches: int) -> None:
         for name in self.names:
             script = script_of(PROGRAMS[name])
+            before = (launches + 1) // 2
+            for each in range(before):
+                self.measure(name, f"{number}-{each}")
             words = ["run", "--real", "-n", 2, "--json", "--repeat", launches, *link_words(self.link)]
             self.real[name] += json.loads(self.command.run(*words, *warmup_words(name), *script))["repeats"]
-            folder = self.command.folder / f"{name}-{self.link}-{number}"
-            words = ["run", "-n", 2, "--json", "--cluster", PAIR, *AT_ONCE, "--out", folder]
-            self.command.run(*words, *warmup_words(name), *script)
-            self.computed[name].append(folder)
+            for each in range(before, launches):
+                self.measure(name, f"{number}-{each}")
+
+    def measure(self, name: str, which: str) -> None:
+        folder = self.command.folder / f"{name}-{self.link}-{which}"
+        words = ["run", "-n", 2, "--json", "--cluster", PAIR, *AT_ONCE, "--out", folder]
+        self.command.run(*words, *warmup_words(name), *script_of(PROGRAMS[name]))
+        self.computed[name].append(folder)
 
     def rows(self, cluster: Path) -> list:
         return [self.row(name, cluster) for name in self.names]
@@ -132,7 +139,7 @@ def row_of(name: str, link: str, real: list, simulated: list) -> dict:
 
 def explain(launches: int) -> list:
     return [
-        f"Two ranks, gloo. Medians of {launches} real launches and {(launches + 1) // 2} simulated runs, in turns,",
+        f"Two ranks, gloo. Medians of {launches} real launches and {launches} simulated runs, in turns,",
         "from the barrier on that begins the part that counts. Simulated: `--compute measured:raw --jobs 2` (real",
         "ranks compute at once, too) on the cluster that `orrery calibrate collectives` wrote for the link, from other",
         "programs and sizes. Spread: half the distance of the quartiles. Communication: the mean of the ranks.",

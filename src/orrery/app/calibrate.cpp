@@ -62,7 +62,7 @@ void add_values(const ClusterValues& values, Calibration& result) {
 
 std::string comments_of(const Calibration& result, const CalibrateOptions& options) {
   std::string text = fmt::format(
-      "# Written by orrery calibrate {}{}: {} ranks over gloo, trimmed means of {} launches.\n", options.what,
+      "# Written by orrery calibrate {}{}: {} ranks over gloo, trimmed means of the calls of {} launches.\n", options.what,
       options.link.empty() ? "" : " --link " + options.link, options.ranks, options.repeat);
   if (!result.points.empty()) {
     text += fmt::format(
@@ -168,8 +168,9 @@ Beside sort_times(const std::vector<Probe>& probes, const std::vector<ProbeTimes
       result.overlap.push_back({point.operation, point.size, std::max(0.0, median(times[i].stolen))});
       continue;
     }
+    if (times[i].means.empty()) continue;  // No call of it that says something.
     const auto [least, most] = std::ranges::minmax(times[i].means);
-    point.measured_ps = trimmed_mean(times[i].means);
+    point.measured_ps = times[i].mean;
     point.idle_ps = median(times[i].idles);
     if (probes[i].is_of_waking) {
       result.waking.push_back({point.operation, point.size, point.idle_ps, point.measured_ps});
