@@ -31,7 +31,7 @@ struct Arguments {
 
 constexpr const char* kExamples = R"(Examples:
   orrery validate -o docs/validation.md
-      every program on every link, really and simulated; an hour on a machine that does nothing else (root)
+      every program on every link, really and simulated; an hour and a half on a machine that does nothing else (root)
   orrery validate --links loopback --programs tp_prefill,sweep --launches 4
 )";
 
@@ -94,7 +94,7 @@ void add_validate(CLI::App& root, Session& session) {
   command->add_option("--programs", arguments->programs, "Some of the programs (default: all)");
   command
       ->add_option("--launches", arguments->launches,
-                   "Real launches of each; half as many simulated runs")
+                   "Real launches of each; as many simulated runs")
       ->capture_default_str();
   command->add_option("--clusters", arguments->clusters,
                       "Folder of calibrations to use again; made and filled where missing");
