@@ -3,7 +3,8 @@
 """What live runs cost: `orrery run` on scripts, figure by figure, beside what is allowed.
 
 A primitive is one rank's blocking call of a 4-byte all_reduce: the wall time of a run of two ranks beyond that of a
-shorter one, for each call of each rank, less the same call on torch's backend that does nothing.
+shorter one, for each call of each rank, less the same call on torch's backend that does nothing. Beside it stands what
+two processes take for the same that only take turns, through a pipe: what no simulator on this host could do without.
 """
 
 import argparse
@@ -38,11 +39,20 @@ def memory_mib(text: str) -> float:
     return float(amount) * {"K": 2**-10, "M": 1, "G": 2**10}[unit]
 
 
-def noop_us() -> float:
-    line = [sys.executable, HERE / "live" / "all_reduce_loop.py", LONG, "noop"]
+def seconds_of(script: str, *words: object) -> float:
+    """What a script of ours printed."""
+    line = [sys.executable, HERE / "live" / script, *words]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run([*map(str, line)], capture_output=True, text=True, check=True, env=environment)
-    return float(done.stdout) * 1e6
+    return float(done.stdout)
+
+
+def noop_us() -> float:
+    return seconds_of("all_reduce_loop.py", LONG, "noop") * 1e6
+
+
+def turns_us() -> float:
+    return seconds_of("take_turns.py", LONG) * 1e6
 
 
 def primitive_us(orrery: Path, *options: object) -> float:
@@ -56,13 +66,16 @@ def star(hosts: int) -> str:
 
 
 def bench_primitive(orrery: Path, repeats: int, results: dict) -> None:
-    calls, noops = [], []
-    for _ in range(repeats):  # In turns: both see the same machine.
+    calls, noops, turns = [], [], []
+    for _ in range(repeats):  # In turns: all see the same machine.
         noops.append(noop_us())
+        turns.append(turns_us())
         calls.append(primitive_us(orrery))
     beyond = [call - noop for call, noop in zip(calls, noops, strict=True)]
+    least = statistics.median(turn - noop for turn, noop in zip(turns, noops, strict=True))
     show("primitive_us_beyond_noop", statistics.median(beyond), 15, results,
-         f"{min(beyond):.1f} to {max(beyond):.1f}; the call alone {statistics.median(noops):.1f}")
+         f"{min(beyond):.1f} to {max(beyond):.1f}; the call alone {statistics.median(noops):.1f}, "
+         f"taking turns {least:.1f} beyond it")
 
 
 def bench_ranks(orrery: Path, repeats: int, results: dict) -> None:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a program leaves behind in a session of its own ends with the run, however that ends."""
 
+import os
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -59,3 +61,44 @@ def test_nobody_outlives_a_coordinator_that_is_killed(command: Path, bridge: Pat
     while not is_gone(away) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert is_gone(away)
+
+
+def descendants(process: int) -> set[int]:
+    """Of a process, by their parents as of now."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                continue
+    family: set[int] = set()
+    while more := {child for child, parent in parents.items() if parent in family | {process}} - family:
+        family |= more
+    return family
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
+def test_commands_of_a_validation_end_with_it(command: Path, bridge: Path, tmp_path: Path, end: signal.Signals):
+    words = ["validate", "--links", "loopback", "--programs", "pp", "--launches", "1"]
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    run = subprocess.Popen(
+        [str(command), *words],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "TMPDIR": str(folder)},
+    )
+    deadline = time.monotonic() + 60
+    while len(family := descendants(run.pid)) < 2 and run.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert len(family) >= 2
+    run.send_signal(end)
+    assert run.wait(20) in (-end, 128 + end)
+    deadline = time.monotonic() + 10
+    while not all(map(is_gone, family)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert all(map(is_gone, family))
+    if end == signal.SIGTERM:
+        assert list(folder.iterdir()) == []

@@ -9,6 +9,7 @@ The command checks the words before. Standard library only: programs run through
 import argparse
 import json
 import re
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -38,12 +39,12 @@ def records(command: matrix.Command, link: str) -> Path:
 
 
 def take_turns(turns: matrix.Turns, link: str, launches: int, calibrates: bool) -> None:
-    """In each turn also a launch of the calibration, so that both see the same weather."""
+    """In every other turn also a launch of the calibration, so that both see the same weather."""
     folder = records(turns.command, link)
     folder.mkdir(exist_ok=True)
     for number, done in enumerate(range(0, launches, 2)):
         print(f"{link}: turn {number + 1} of {(launches + 1) // 2}", file=sys.stderr, flush=True)
-        if calibrates:
+        if calibrates and number % 2 == 0:
             words = ["calibrate", "collectives", *matrix.link_words(link), "--repeat", 1]
             turns.command.run(*words, "--keep", folder / f"{number}")
         turns.take(number, min(2, launches - done))
@@ -89,7 +90,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     programs = [name for name in arguments.programs.split(",") if name] or [*matrix.PROGRAMS, "poisson"]
-    rows, queues, calibrations = [], [], {}
+    measured, rows, queues, calibrations = [], [], [], {}
     with tempfile.TemporaryDirectory() as scratch:
         command = matrix.Command(arguments.orrery, Path(scratch))
         kept = arguments.clusters or Path(scratch)
@@ -98,10 +99,11 @@ def main() -> None:
             turns = matrix.Turns(command, link, [name for name in programs if name != "poisson"])
             take_turns(turns, link, arguments.launches, not (kept / f"{link}.json").exists())
             calibrations[link] = calibrated(command, link, kept)
-            cluster = kept / f"{link}.yaml"
-            rows += turns.rows(cluster)
+            measured.append(turns)
             if "poisson" in programs and link == "loopback":
-                queues += poisson.measure(command, cluster, arguments.launches)
+                queues += poisson.measure(command, kept / f"{link}.yaml", arguments.launches)
+        for turns in measured:  # What was computed decides; how fast this host is now does not matter any more.
+            rows += turns.rows(kept / f"{turns.link}.yaml")
     if arguments.json:
         found = {"rows": rows, "gains": gain.gains(rows), "queues": queues, "calibrations": calibrations}
         print(json.dumps(found, indent=1))
@@ -113,6 +115,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # So that folders are taken away.
     try:
         main()
     except matrix.Failure as problem:

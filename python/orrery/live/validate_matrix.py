@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The matrix of `orrery validate`: each program on each link, really and simulated, in turns."""
 
+import ctypes
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -36,6 +39,11 @@ class Failure(Exception):
     """One line for the user."""
 
 
+def end_with_us() -> None:
+    """In a child: it gets a signal when we are gone, however that came."""
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
+
+
 class Command:
     """Runs orrery in a folder of its own."""
 
@@ -44,7 +52,9 @@ class Command:
 
     def run(self, *words: object) -> str:
         line = [self.path, *map(str, words)]
-        done = subprocess.run(line, capture_output=True, text=True, check=False, cwd=self.folder)
+        done = subprocess.run(
+            line, capture_output=True, text=True, check=False, cwd=self.folder, preexec_fn=end_with_us
+        )
         if done.returncode != 0:
             raise Failure(f"{' '.join(line)} ended with {done.returncode}: {done.stderr.strip()[-600:]}")
         return done.stdout
@@ -109,12 +119,12 @@ class Turns:
         return [self.row(name, cluster) for name in self.names]
 
     def row(self, name: str, cluster: Path) -> dict:
-        script = script_of(PROGRAMS[name])
-        simulated = []
-        for folder in self.computed[name]:
+        def simulate(folder: Path) -> dict:
             words = ["run", "-n", 2, "--json", "--cluster", cluster, "--compute", f"ledger:{folder}"]
-            simulated.append(json.loads(self.command.run(*words, *warmup_words(name), *script)))
-        return row_of(name, self.link, self.real[name], simulated)
+            return json.loads(self.command.run(*words, *warmup_words(name), *script_of(PROGRAMS[name])))
+
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            return row_of(name, self.link, self.real[name], list(pool.map(simulate, self.computed[name])))
 
 
 def row_of(name: str, link: str, real: list, simulated: list) -> dict:

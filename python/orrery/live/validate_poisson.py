@@ -32,7 +32,7 @@ def measure(command: matrix.Command, cluster: Path, launches: int) -> list:
     for load in LOADS:
         rate = load / service
         samples = {"real": [], "simulated": []}
-        for _ in range(max(3, launches)):
+        for _ in range(max(3, launches * 3 // 5)):
             samples["real"].append(serve(command, real, rate, SECONDS))
             samples["simulated"].append(serve(command, simulated, rate, SECONDS))
         row = {"load": load, "rate": rate, "requests": len(samples["real"][0]["requests"])}

@@ -62,8 +62,8 @@ void add_values(const ClusterValues& values, Calibration& result) {
 
 std::string comments_of(const Calibration& result, const CalibrateOptions& options) {
   std::string text = fmt::format(
-      "# Written by orrery calibrate {}{}: {} ranks over gloo, trimmed means of the calls of {} launches.\n", options.what,
-      options.link.empty() ? "" : " --link " + options.link, options.ranks, options.repeat);
+      "# Written by orrery calibrate {}{}: {} ranks over gloo, trimmed means of the calls of {} launches.\n",
+      options.what, options.link.empty() ? "" : " --link " + options.link, options.ranks, options.repeat);
   if (!result.points.empty()) {
     text += fmt::format(
         "# Median error: {:.1f} % over {} fitted points, {:.1f} % over {} points of other sizes.\n",
