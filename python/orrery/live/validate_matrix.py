@@ -52,12 +52,18 @@ class Command:
 
     def run(self, *words: object) -> str:
         line = [self.path, *map(str, words)]
-        done = subprocess.run(
-            line, capture_output=True, text=True, check=False, cwd=self.folder, preexec_fn=end_with_us
-        )
-        if done.returncode != 0:
-            raise Failure(f"{' '.join(line)} ended with {done.returncode}: {done.stderr.strip()[-600:]}")
-        return done.stdout
+        pipe = subprocess.PIPE
+        with subprocess.Popen(
+            line, stdout=pipe, stderr=pipe, text=True, cwd=self.folder, preexec_fn=end_with_us
+        ) as process:
+            try:
+                output, said = process.communicate()
+            except BaseException:
+                process.terminate()  # It takes away what it made.
+                raise
+        if process.returncode != 0:
+            raise Failure(f"{' '.join(line)} ended with {process.returncode}: {said.strip()[-600:]}")
+        return output
 
 
 def link_words(link: str) -> list:

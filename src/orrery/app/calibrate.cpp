@@ -62,7 +62,7 @@ void add_values(const ClusterValues& values, Calibration& result) {
 
 std::string comments_of(const Calibration& result, const CalibrateOptions& options) {
   std::string text = fmt::format(
-      "# Written by orrery calibrate {}{}: {} ranks over gloo, trimmed means of the calls of {} launches.\n",
+      "# Written by orrery calibrate {}{}: {} ranks over gloo, the median of {} launches' means.\n",
       options.what, options.link.empty() ? "" : " --link " + options.link, options.ranks, options.repeat);
   if (!result.points.empty()) {
     text += fmt::format(

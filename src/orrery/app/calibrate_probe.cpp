@@ -207,7 +207,7 @@ std::vector<ProbeTimes> run_probes(const CalibrateOptions& options, const std::v
     for (const std::vector<double>& launch : all_times[i]) {
       if (!launch.empty()) result[i].means.push_back(trimmed_mean(launch));
     }
-    result[i].mean = trimmed_mean(pooled(all_times[i]));
+    result[i].mean = median(result[i].means);
   }
   return result;
 }

@@ -8,11 +8,11 @@
 namespace orrery::app {
 
 struct ProbeTimes {
-  /// The trimmed mean of all launches' calls, in picoseconds, from when all were there to when all were done. A median
-  /// would jump between the speeds of a host that has two; a program takes the mean of them. Of calls, not of launches:
-  /// one of five in which the host stood still is a fifth of a launch, and would be a mean of its own.
+  /// Of each launch the trimmed mean of its calls, in picoseconds, from when all were there to when all were done. A
+  /// median would jump between the speeds of a host that has two; a program takes the mean of them.
+  std::vector<double> means;
+  /// The median of those: now and then all of a launch's large transfers take twice as long.
   double mean = 0;
-  std::vector<double> means;  ///< Of each launch.
   std::vector<LateCall> late;  ///< Of all launches.
   std::vector<double> stolen;  ///< Of each launch: how much longer computing took beside the operation.
   std::vector<double> gaps;   ///< Of computing: between the barriers.
