@@ -13,11 +13,9 @@ namespace {
 constexpr std::int64_t kMostCalls = 40;
 constexpr std::int64_t kPause = 8;  // Some milliseconds: programs compute between operations.
 
-/// The others of these powers of four are held out, with odd factors, so that no threshold is fitted by chance. Two of
-/// them lie just below 32 MiB, as whole buffers of one kind of operation or the other: malloc maps larger blocks anew
-/// each time, which makes operations that take one several times as long (see live::ScratchMemory).
-constexpr std::array<std::int64_t, 12> kFitted{1 << 10, 1 << 12, 1 << 14,  1 << 16, 1 << 18,  1 << 20,
-                                               1 << 22, 1 << 23, 31 << 19, 1 << 24, 31 << 20, 1 << 25};
+/// The others of these powers of four are held out, with odd factors, so that no threshold is fitted by chance.
+constexpr std::array<std::int64_t, 10> kFitted{1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18,
+                                               1 << 20, 1 << 22, 1 << 23, 1 << 24, 1 << 25};
 constexpr std::array<std::int64_t, 7> kHeldOut{3 << 9, 3 << 11, 3 << 13, 3 << 15, 3 << 17, 3 << 19, 3 << 22};
 
 /// Bytes per second that probes reckon with.
