@@ -302,6 +302,7 @@ class LiveRun : Pinned {
     reply.region = host_.region().descriptor();
     reply.arena = arena_.descriptor();
     reply.core = cores.empty() ? -1 : cores[rank % cores.size()];
+    reply.is_core_shared = cores.size() == 1 ? 1 : 0;
     reply.is_captured = capture_ ? 1 : 0;
     reply.is_gloo = plan_.algorithm == "gloo" ? 1 : 0;
     reply.compute = static_cast<std::uint32_t>(plan_.compute.mode);

@@ -27,7 +27,7 @@ void ExternalPool::resume(std::uint32_t slot, Time now, Time bound, std::int64_t
   } else {
     next_.push_back(slot);
   }
-  fill_places();
+  if (bound > now) fill_places();
 }
 
 void ExternalPool::fill_places() {
@@ -65,6 +65,7 @@ void ExternalPool::drop(std::uint32_t slot) {
 }
 
 void ExternalPool::wait(std::vector<Request>& requests) {
+  fill_places();
   region_.listen();
   posted_.clear();
   region_.collect(posted_);

@@ -26,10 +26,14 @@ class ExternalPool : Pinned {
   [[nodiscard]] ExternalRegion& region() { return region_; }
 
   /// The program in `slot` goes on at `now` with `answer`, and can ask for nothing before `bound`. It is let go
-  /// as soon as a place is free; places are given in the order of these calls.
+  /// as soon as a place is free; places are given in the order of these calls. With nothing to do until it asks, we
+  /// are about to wait, and it is let go then: on a core that we share it would run at once, before those that
+  /// are resumed at the same time stand in the queue, and could not pass its place on to them.
   void resume(std::uint32_t slot, Time now, Time bound, std::int64_t answer);
   /// Smallest bound of those resumed that have not asked since; kTimeMax when there is none.
   [[nodiscard]] Time earliest() const;
+  /// Lets those go that were resumed, as far as there are places.
+  void fill_places();
   /// Sleeps until somebody rings and appends what was asked, perhaps nothing.
   void wait(std::vector<Request>& requests);
   /// Whatever the program in `slot` does from now on is ignored.
@@ -43,7 +47,6 @@ class ExternalPool : Pinned {
     std::uint32_t slot;
     Time bound;
   };
-  void fill_places();
   void remove(std::uint32_t slot);
 
   ExternalRegion region_;

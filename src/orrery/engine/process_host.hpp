@@ -50,6 +50,10 @@ class ProcessHost final : public Handler, public Gate, public Watch, Pinned {
   void run();
   /// Resumes a process whose call was handled; its clock becomes now().
   void answer(ProcessId process, std::int64_t value = 0);
+  /// Lets programs go that were answered. The engine does so when it waits; this is for whoever does not return to it.
+  void let_go() {
+    if (pool_ != nullptr) pool_->fill_places();
+  }
   /// From any thread: the program behind `process` is no more. The run ends with a SimulationError that names it,
   /// unless it had finished.
   void mark_dead(ProcessId process, std::string reason);

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "orrery/live/take_turns.hpp"
+
 namespace orrery::live {
 
 std::vector<int> choose_cores(std::int64_t jobs) {
@@ -23,9 +25,12 @@ SameCore::SameCore(const std::vector<int>& cores) {
   CPU_ZERO(&set);
   CPU_SET(static_cast<std::size_t>(cores[0]), &set);
   is_pinned_ = ::sched_setaffinity(0, sizeof set, &set) == 0;
+  policy_ = take_turns();
 }
 
 SameCore::~SameCore() {
+  constexpr sched_param kNoPriority{};
+  if (policy_ == SCHED_OTHER) ::sched_setscheduler(0, SCHED_OTHER, &kNoPriority);
   if (is_pinned_) ::sched_setaffinity(0, sizeof before_, &before_);
 }
 

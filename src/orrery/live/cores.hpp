@@ -23,6 +23,7 @@ class SameCore : Pinned {
  private:
   cpu_set_t before_{};
   bool is_pinned_ = false;
+  int policy_ = -1;
 };
 
 /// While one lives, no core sleeps, where we may ask for that: one that does wakes up late and with cold caches. As in

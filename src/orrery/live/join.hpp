@@ -38,6 +38,8 @@ struct JoinReply {
   std::uint32_t is_captured = 0;  ///< orrery_awaited() is wanted.
   std::uint32_t is_gloo = 0;      ///< Collectives are gloo's, with its memory.
   std::int64_t epoch_ns = 0;      ///< What CLOCK_REALTIME shows at the beginning.
+  std::uint32_t is_core_shared = 0;  ///< With the coordinator and all other ranks.
+  std::uint32_t reserved = 0;
   char reason[256]{};             ///< Why not, when not accepted.
 };
 

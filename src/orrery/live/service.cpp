@@ -327,6 +327,7 @@ void LiveService::exit(std::uint32_t rank, std::int64_t status) {
   if (!std::exchange(has_exited_, true) && setup_.on_first_exit) setup_.on_first_exit();
   if (status != 0 && !setup_.is_faulty) {
     answer(rank, 0);  // It leaves, with the status it wants.
+    host_->let_go();
     if (setup_.on_failure) setup_.on_failure();
     throw SimulationError{fmt::format("{} ended with exit status {} at {}", rank_name(rank), status,
                                       orrery::to_text(setup_.engine.now().time_since_epoch()))};

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "orrery/live/rank/interpose.hpp"
+#include "orrery/live/take_turns.hpp"
 
 namespace orrery::live {
 namespace {
@@ -43,12 +44,13 @@ class Descriptor {
   int value_;
 };
 
-void pin(int core) {
+void pin(int core, bool is_shared) {
   if (core < 0) return;
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(static_cast<std::size_t>(core), &set);
   ::sched_setaffinity(0, sizeof set, &set);  // Where it is not allowed, times are noisier, nothing else.
+  if (is_shared) take_turns();
 }
 
 constexpr std::size_t kLedgerBuffer = std::size_t{1} << 16;
@@ -111,7 +113,7 @@ Session::Session(const JoinReply& reply, pid_t coordinator, int rank, int world)
       is_captured_{reply.is_captured != 0},
       has_scratch_{reply.is_gloo != 0},
       meter_{meter_options(reply, coordinator)} {
-  pin(reply.core);
+  pin(reply.core, reply.is_core_shared != 0);
 }
 
 void Session::start() {
