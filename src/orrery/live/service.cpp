@@ -14,8 +14,10 @@
 namespace orrery::live {
 namespace {
 
-constexpr Duration kShortestStretch = std::chrono::microseconds{50};  // Less lies between a call and its wait,
-constexpr Duration kShortestPoll = std::chrono::microseconds{5};      // or is looking whether something has ended.
+constexpr Duration kShortestStretch =
+    std::chrono::microseconds{50};  // Less lies between a call and its wait,
+constexpr Duration kShortestPoll =
+    std::chrono::microseconds{5};            // or is looking whether something has ended.
 constexpr std::size_t kMostStretches = 256;  // An operation that is open for longer hardly takes the core.
 
 }  // namespace
