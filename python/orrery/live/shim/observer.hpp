@@ -30,11 +30,12 @@ class Observer {
  private:
   static std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
     if (!is_observed_ || depth_++ > 0) return nullptr;
+    const std::string_view name{function.name()};
+    if (name.starts_with("c10d::") || name.starts_with("_c10d_functional::")) return nullptr;
     if (!Pause::is_on()) {
       orrery_operator_enter();
-      const std::string_view name{function.name()};
-      is_told_ = !name.starts_with("c10d::") && !name.starts_with("_c10d_functional::");
-      if (is_told_) orrery_operator_begin(operator_key(function));
+      is_told_ = true;
+      orrery_operator_begin(operator_key(function));
     }
     hides_inner_ = !Dataflow::is_on() && !at::hasThreadLocalCallbacks();
     if (hides_inner_) at::enableRecordFunction(false);

@@ -143,21 +143,8 @@ class Pending {
   /// Blocks in virtual time until `work` has landed. False when `timeout_ps` (0 = none) went by.
   bool wait(Work& work, std::int64_t timeout_ps) {
     bool in_time = true;
-    if (!work.landed_) {
-      without_gil([&] {
-        const std::lock_guard turn{turn_};
-        const Pause pause;
-        check_joined();
-        while (!work.landed_ && in_time) {
-          if (orrery_has_ended(work.op_) == 0 && orrery_wait_any(&work.op_, 1, timeout_ps) < 0) {
-            if (errno != ETIMEDOUT) throw_errno("wait");
-            in_time = false;
-          }
-          land();
-        }
-      });
-    }
     without_gil([&] {
+      if (!work.landed_) in_time = await(work, timeout_ps);
       if (work.landed_) build_on(work);
       complete_futures();
     });
@@ -220,6 +207,22 @@ class Pending {
   }
 
  private:
+  /// False when `timeout_ps` went by; it may have landed all the same.
+  bool await(Work& work, std::int64_t timeout_ps) {
+    const std::lock_guard turn{turn_};
+    const Pause pause;
+    check_joined();
+    bool in_time = true;
+    while (!work.landed_ && in_time) {
+      if (orrery_has_ended(work.op_) == 0 && orrery_wait_any(&work.op_, 1, timeout_ps) < 0) {
+        if (errno != ETIMEDOUT) throw_errno("wait");
+        in_time = false;
+      }
+      land();
+    }
+    return in_time;
+  }
+
   bool progress_any() {
     if (complete_futures()) return true;
     {

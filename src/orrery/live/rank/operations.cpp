@@ -27,7 +27,7 @@ void free_collective(Table& table) {
   ArenaHeap::release(&table);
 }
 
-enum TableState : std::uint32_t { kNobody, kComputing, kReady };
+enum TableState : std::uint32_t { kNobody, kComputing, kAwaited, kReady };
 
 }  // namespace
 
@@ -164,7 +164,8 @@ void* orrery_result(const orrery_op* op) {
     if (state == kReady) return session()->arena().at(table.result.load(std::memory_order_acquire));
     // Another member computes it at this moment, on another core.
     constexpr timespec kLook{.tv_sec = 0, .tv_nsec = 1'000'000};
-    engine::futex_wait(table.state, kComputing, &kLook);
+    if (state == kComputing && !table.state.compare_exchange_strong(state, kAwaited)) continue;
+    engine::futex_wait(table.state, kAwaited, &kLook);
   }
 }
 
@@ -182,8 +183,7 @@ void* orrery_result_new(const orrery_op* op, size_t bytes) {
 
 void orrery_result_ready(const orrery_op* op) {
   Table& table = table_of(*op);
-  table.state.store(kReady, std::memory_order_release);
-  engine::futex_wake_all(table.state);
+  if (table.state.exchange(kReady, std::memory_order_acq_rel) == kAwaited) engine::futex_wake_all(table.state);
 }
 
 void orrery_touched(uint64_t pages, int64_t scratch_bytes) {
