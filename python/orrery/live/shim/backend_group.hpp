@@ -34,9 +34,11 @@ inline double factor_of(const c10d::ReduceOp& reduction) {
                                              : supplement->double_factor;
 }
 
-/// Titles and inputs are gloo's, so that what looks for them in a profile finds them.
+/// Titles and inputs are gloo's, so that what looks for them in a profile finds them. Our own observers do not listen
+/// to this scope.
 inline Work::Event Backend::event_of(const Call& call, const Tensors& payload, const Tensors& outputs) const {
-  if (!at::hasCallbacks() || call.kind == ORRERY_MONITORED_BARRIER) return {};
+  const bool is_heard = at::getStepCallbacksUnlessEmpty(at::RecordScope::USER_SCOPE).has_value();
+  if (!is_heard || call.kind == ORRERY_MONITORED_BARRIER) return {};
   const char* title = call.name;
   if (call.kind == ORRERY_ALL_REDUCE) title = "all_reduce";
   if (call.kind == ORRERY_ALL_GATHER) title = "all_gather";
@@ -88,7 +90,7 @@ inline WorkPointer Backend::post(const Call& call, const Sizes& sizes, const Ten
   op->on_device = sample != nullptr && is_simulated(*sample) ? 1 : 0;
   op->is_async = (is_message ? place.is_async : call.is_async) ? 1 : 0;
   std::strncpy(op->name, call.name, sizeof op->name - 1);
-  std::strncpy(op->where, place.line.c_str(), sizeof op->where - 1);
+  op->where[place.line.copy(op->where, sizeof op->where - 1)] = '\0';
   const Work::Event event = event_of(call, payload, outputs);
   auto work = c10::make_intrusive<Work>(rank_, call.type, event, op, std::move(outputs), std::move(take));
   work->set_scratch(scratch_bytes(call, bytes, bytes_of(work->outputs())));

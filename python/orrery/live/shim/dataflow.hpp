@@ -289,7 +289,7 @@ class Dataflow {
   /// "linear at model.py:31".
   static std::string place_of(std::string_view name) {
     const std::size_t space = name.rfind(':');
-    const std::string line = Where::here().line;
+    const std::string line{Where::here().line};
     const std::string_view bare = space == std::string_view::npos ? name : name.substr(space + 1);
     return std::string{bare} + (line.empty() ? "" : " at " + line);
   }

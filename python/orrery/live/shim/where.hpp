@@ -13,7 +13,7 @@ namespace orrery::live::shim {
 class Where {
  public:
   struct Place {
-    std::string line;       ///< "train.py:31"; empty when no frame is the user's.
+    std::string_view line;  ///< "train.py:31", for good; empty when no frame is the user's.
     bool is_async = false;  ///< The innermost frame is isend() or irecv().
   };
 
@@ -34,7 +34,7 @@ class Where {
     bool is_user = false;
     bool is_async = false;
     std::string file;
-    std::unordered_map<int, int> lines;  ///< By instruction.
+    std::unordered_map<int, std::string> lines;  ///< By instruction.
   };
 
   static Where& instance() {
@@ -52,7 +52,7 @@ class Where {
       if (is_innermost) place.is_async = code.is_async;
       is_innermost = false;
       if (code.is_user) {
-        place.line = code.file + ":" + std::to_string(line_of(raw, code));
+        place.line = line_of(raw, code);
         break;
       }
       frame = py::reinterpret_steal<py::object>(as_object(PyFrame_GetBack(raw)));
@@ -79,15 +79,14 @@ class Where {
     return code;
   }
 
-  static int line_of(PyFrameObject* frame, Code& code) {
+  static const std::string& line_of(PyFrameObject* frame, Code& code) {
 #if PY_VERSION_HEX >= 0x030B0000
-    const auto [found, is_new] = code.lines.try_emplace(PyFrame_GetLasti(frame), 0);
-    if (is_new) found->second = PyFrame_GetLineNumber(frame);
-    return found->second;
+    std::string& line = code.lines[PyFrame_GetLasti(frame)];
 #else
-    static_cast<void>(code);
-    return PyFrame_GetLineNumber(frame);
+    std::string& line = code.lines[PyFrame_GetLineNumber(frame)];
 #endif
+    if (line.empty()) line = code.file + ":" + std::to_string(PyFrame_GetLineNumber(frame));
+    return line;
   }
 
   bool is_user(const std::string& path) const {
