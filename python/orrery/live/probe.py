@@ -59,8 +59,9 @@ def make(operation: str, size: int):
     return prepare[operation]
 
 
-def work(kernel: str):
-    """Computing of a kind: in cache, streaming weights as a decoding step does, copying memory, and plain Python."""
+def work(kernel: str, size: int):
+    """Computing of a kind: in cache, streaming weights as a decoding step does, copying memory, and plain Python; and
+    copies of so many bytes into a block that malloc maps anew, as all of 32 MiB and more, or into one that is there."""
     if kernel == "matmul":
         a = torch.ones(192, 192)
         return lambda: [a @ a for _ in range(4)]
@@ -72,6 +73,15 @@ def work(kernel: str):
         return lambda: b.copy_(a)
     if kernel == "python":
         return lambda: sum(index * index for index in range(4000))
+    if kernel in ("fresh", "reused"):
+        part, blocks = torch.ones(size // 4), []
+
+        def copy() -> None:
+            if kernel == "fresh" or not blocks:
+                blocks.append(torch.empty(10 << 20))  # Kept: giving it back would take time as well.
+            blocks[-1][: size // 4].copy_(part)
+
+        return copy
     raise SystemExit(f"probe.py: unknown kernel '{kernel}'")
 
 
@@ -165,7 +175,7 @@ def main() -> None:
     for operation, size, count, units, *late in json.loads(text):
         kind, _, name = operation.partition(":")
         if kind == "compute":
-            compute_alone(work(name), count)
+            compute_alone(work(name, size), count)
         elif kind == "beside":
             compute_beside(make(name, size), pause(units), count)
         else:

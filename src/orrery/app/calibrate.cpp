@@ -152,12 +152,18 @@ void check(const CalibrateOptions& options) {
 struct Beside {
   std::map<std::string, std::vector<LateCall>> late;  // By operation.
   std::map<std::int64_t, double> buffered;            // Shares of broadcasts, by size.
+  double fresh = 0;  // First touches, in picoseconds per byte.
 };
 
 /// Puts the times of the probes where they belong.
 Beside sort_times(const std::vector<Probe>& probes, const std::vector<ProbeTimes>& times, Calibration& result) {
   Beside beside;
   for (std::size_t i = 0; i < probes.size(); ++i) {
+    if (probes[i].operation == kFreshCopy || probes[i].operation == kReusedCopy) {
+      const double per_byte = median(times[i].gaps) / static_cast<double>(probes[i].bytes);
+      beside.fresh += probes[i].operation == kFreshCopy ? per_byte : -per_byte;
+      continue;
+    }
     CalibrationPoint point = point_of(probes[i], result.ranks);
     if (probes[i].late > 0) {
       std::ranges::copy(times[i].late, std::back_inserter(beside.late[point.operation]));
@@ -217,7 +223,9 @@ Calibration calibrate(const CalibrateOptions& options) {
     if (options.ranks == 2) values.send_buffer = send_buffer_of(beside.buffered);
     for (const auto& [operation, calls] : beside.late) {
       const std::optional<Notice> notice = find_notice(calls);
-      if (notice) *topology::find_curve(values.notices, operation) = notice_curve(*notice, values.latency);
+      if (!notice) continue;
+      const double fresh = beside.fresh / static_cast<double>(options.ranks);  // Of a rank's own part.
+      *topology::find_curve(values.notices, operation) = notice_curve(*notice, values.latency, fresh);
     }
     if (options.what == "collectives" && !options.is_elsewhere) {
       if (options.say) options.say("computing, really and simulated");

@@ -28,7 +28,8 @@ struct Notice {
 /// that take as long as when one comes last. Nothing when there are too few of them.
 [[nodiscard]] std::optional<Notice> find_notice(const std::vector<LateCall>& calls);
 
-/// As a cluster file has it: beside the latency, in seconds.
-[[nodiscard]] topology::CostCurve notice_curve(const Notice& notice, double latency);
+/// As a cluster file has it: beside the latency, in seconds. Results in blocks that malloc maps anew each time make the
+/// copy of the own part longer, by `fresh` picoseconds per byte of the whole buffer.
+[[nodiscard]] topology::CostCurve notice_curve(const Notice& notice, double latency, double fresh = 0);
 
 }  // namespace orrery::app

@@ -71,5 +71,13 @@ TEST(CalibrateNotice, ACurveIsBesideTheLatency) {
   EXPECT_EQ(topology::cost_at(notice_curve({.base = 10e6}, 20e-6), Bytes{}), Duration{});
 }
 
+TEST(CalibrateNotice, BlocksThatAreMappedAnewAreNoticedLater) {
+  const topology::CostCurve curve = notice_curve({.base = 50e6, .per_byte = 100}, 20e-6, 200);
+  constexpr std::int64_t kMapped = 32 << 20;
+  EXPECT_EQ(topology::cost_at(curve, Bytes{kMapped - 2}), Duration{30'000'000 + 100LL * (kMapped - 2)});
+  EXPECT_EQ(topology::cost_at(curve, Bytes{kMapped}), Duration{30'000'000 + 300LL * kMapped});
+  EXPECT_EQ(topology::cost_at(curve, Bytes{4 * kMapped}), Duration{30'000'000 + 300LL * 4 * kMapped});
+}
+
 }  // namespace
 }  // namespace orrery::app

@@ -102,6 +102,7 @@ std::vector<Probe> plan_notice(const CalibrateOptions& options) {
       }
     }
   }
+  for (const char* copy : {kFreshCopy, kReusedCopy}) probes.push_back({copy, std::int64_t{8} << 20, 10});
   return probes;
 }
 

@@ -21,6 +21,10 @@ struct Probe {
   bool overlaps = false;      ///< Computing comes while it is under way instead, and after it, in turn.
 };
 
+/// Copies into a block that malloc maps anew, and into one that is there.
+inline constexpr const char* kFreshCopy = "compute:fresh";
+inline constexpr const char* kReusedCopy = "compute:reused";
+
 /// Of the operations of `options.what`, over sizes that the link carries in reasonable time.
 [[nodiscard]] std::vector<Probe> plan_probes(const CalibrateOptions& options);
 
@@ -28,7 +32,8 @@ struct Probe {
 /// has left the caches by then.
 [[nodiscard]] std::vector<Probe> plan_waking(const CalibrateOptions& options);
 
-/// Exchanges of two ranks that come apart by a tenth of a millisecond or two, short and long ones.
+/// Exchanges of two ranks that come apart by a tenth of a millisecond or two, short and long ones, and what the first
+/// touch of new memory adds to a copy.
 [[nodiscard]] std::vector<Probe> plan_notice(const CalibrateOptions& options);
 
 /// Asynchronous operations beside computing that takes longer than they do.
