@@ -51,6 +51,7 @@ void define(py::module_& module) {
              [](const std::string& path) { write_dataflow(Dataflow::instance().windows(), path); });
   module.def("set_foreign", &Where::set_foreign);
   orrery_progress_hook = &Pending::progress;
+  orrery_pending_hook = &Pending::has_any;
 }
 
 }  // namespace

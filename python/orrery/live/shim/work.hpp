@@ -9,6 +9,7 @@
 ///
 /// torch waits for futures in std::condition_variable::wait(), which no subclass can reach: the rank library calls
 /// progress() from there.
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <functional>
@@ -204,6 +205,15 @@ class Pending {
       has_progressed = 1;
     }
     return has_progressed;
+  }
+
+  /// The other hook: whether progress() would wait for something, or complete it.
+  static int has_any() noexcept {
+    if (Pause::is_on() || orrery_rank_is_joined() == 0) return 0;
+    Pending& pending = instance();
+    const std::lock_guard lock{pending.mutex_};
+    const auto has_future = [](const auto& work) { return static_cast<bool>(work->future_); };
+    return !pending.to_complete_.empty() || std::ranges::any_of(pending.works_, has_future) ? 1 : 0;
   }
 
  private:

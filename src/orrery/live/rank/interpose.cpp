@@ -8,7 +8,9 @@
 #include <cstdlib>
 
 #include "orrery/live/rank/interpose_agenda.hpp"
+#include "orrery/live/rank/interpose_alarm.hpp"
 #include "orrery/live/rank/interpose_state.hpp"
+#include "orrery/live/rank/interpose_threads.hpp"
 
 namespace orrery::live {
 
@@ -23,7 +25,9 @@ void disarm_child() {
   interpose_disarm();
   interpose_thread = {};
   interpose_state.attending = 0;
+  interpose_state.yielding = nullptr;
   agenda_clear();
+  alarm_clear();
 }
 
 /// Runs before the constructors of the program, and most others: our handler is then the first of a forked child.
@@ -63,11 +67,13 @@ bool interpose_is_armed() { return is_armed(); }
 void interpose_publish(std::int64_t clock_ps) {
   interpose_state.published_ps.store(clock_ps, std::memory_order_release);
   agenda_wake();
+  alarm_look();
 }
 
 void interpose_claim() {
   interpose_thread.has_claimed = true;
   interpose_state.is_borrowed.store(false, std::memory_order_relaxed);
+  interpose_state.is_at_real_pace.store(false, std::memory_order_relaxed);
   if (interpose_state.rank_thread.load(std::memory_order_relaxed) != &interpose_thread) interpose_take();
 }
 
@@ -89,6 +95,15 @@ InsideLibrary::InsideLibrary() {
 InsideLibrary::~InsideLibrary() {
   interpose_state.attending.fetch_sub(1, std::memory_order_relaxed);
   --interpose_thread.depth;
+}
+
+bool keeps_time() {
+  if (is_rank_thread()) return true;
+  const bool may_be = is_armed() && interpose_thread.is_home && interpose_thread.depth == 0 &&
+                      interpose_state.attending.load(std::memory_order_relaxed) == 0;
+  if (!may_be || (!is_rank_yielding() && cpu_of(interpose_state.rank_tid.load()) != -1)) return false;
+  interpose_claim();
+  return true;
 }
 
 std::int64_t virtual_now_ps() {

@@ -20,6 +20,8 @@ struct Interposition {
   int (*sleep)(std::int64_t) = nullptr;
   /// Progress of pending operations, see orrery_progress_hook. Null: there never are any.
   int (*progress)() = nullptr;
+  /// Whether there are any of those that progress() waits for. Not null where progress is not.
+  int (*has_pending)() = nullptr;
 };
 
 /// CLOCK_REALTIME at virtual time 0 unless ORRERY_EPOCH says otherwise: 2025-01-01. In the past, so that code which

@@ -103,10 +103,12 @@ bool take_over_if_stuck() {
   self.looked_at = now;
   const pid_t rank = interpose_state.rank_tid.load();
   const std::int64_t cpu = interpose_state.attending.load() > 0 ? kForever : cpu_of(rank);
-  const bool is_stuck = cpu == -1 || (cpu != kForever && cpu == self.seen_cpu && is_asleep(rank));
+  const bool is_gone = cpu == -1;
+  const bool is_stuck = is_gone || (cpu != kForever && cpu == self.seen_cpu && is_asleep(rank));
   self.seen_cpu = is_stuck || cpu == kForever ? -2 : cpu;
   if (!is_stuck) return false;
-  interpose_state.is_borrowed.store(true);
+  interpose_state.is_borrowed.store(!self.is_home);
+  interpose_state.is_at_real_pace.store(!is_gone && !is_rank_yielding());
   interpose_take();
   return true;
 }

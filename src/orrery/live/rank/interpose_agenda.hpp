@@ -40,7 +40,7 @@ void agenda_clear();
 
 /// Makes this thread the rank's if the one that is has been asleep for a while, outside of all that we see (reading
 /// a pipe, joining a thread), or is gone: else a thread that polls the clock would wait for ever. Virtual time then
-/// goes at the pace of real time.
+/// goes at the pace of real time, unless it is gone or waits for a lock.
 bool take_over_if_stuck();
 
 }  // namespace orrery::live

@@ -18,7 +18,7 @@ constexpr std::int64_t kClockSkew = 20'000;
 
 Patience::Patience(std::int64_t limit_ns, bool is_outside_awaited)
     : is_for_threads_{has_other_threads()},
-      is_for_outside_{is_outside_awaited || interpose_state.is_borrowed || has_children()} {
+      is_for_outside_{is_outside_awaited || interpose_state.is_at_real_pace || has_children()} {
   if (!is_for_threads_ && !is_for_outside_) return;
   idle_since_ = real_now();
   end_ = limit_ns > kForever - idle_since_ ? kForever : idle_since_ + limit_ns;

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "orrery/live/rank/interpose_agenda.hpp"
+#include "orrery/live/rank/interpose_alarm.hpp"
 #include "orrery/live/rank/interpose_state.hpp"
 
 namespace orrery::live {
@@ -45,33 +46,54 @@ class Attending {
   Attending& operator=(const Attending&) = delete;
 };
 
+/// The rank's thread waits for a lock: see is_rank_yielding().
+class Yielding {
+ public:
+  Yielding() { interpose_state.yielding.store(&interpose_thread); }
+  ~Yielding() {
+    const void* self = &interpose_thread;
+    interpose_state.yielding.compare_exchange_strong(self, nullptr);
+  }
+  Yielding(const Yielding&) = delete;
+  Yielding& operator=(const Yielding&) = delete;
+};
+
+enum class Waited { kOver, kInterrupted, kRunIsOver };
+
 /// On the rank's thread: waits in virtual time for whatever `check(real_ns)` waits for in real time, for at most
 /// that long (0: it only looks); it returns whether the wait is over. `patience()` is asked for when it is not over
-/// at once. False when the run is over.
+/// at once. An alarm interrupts it. `left_ps`, if not null: what is left of the time then.
 template <class MakePatience, class Check>
-bool wait_virtually(std::int64_t timeout_ps, MakePatience&& make_patience, Check&& check) {
+Waited wait_virtually(std::int64_t timeout_ps, MakePatience&& make_patience, Check&& check,
+                      std::int64_t* left_ps = nullptr) {
   const Attending attending;
-  if (check(0) || timeout_ps == 0) return true;
+  if (check(0) || timeout_ps == 0) return Waited::kOver;
+  const std::uint32_t alarms = alarms_come();
   Patience patience = make_patience();
   for (std::int64_t left = timeout_ps;;) {
     while (const std::int64_t step = patience.next_step()) {
-      if (check(step)) return true;
+      if (check(step)) return Waited::kOver;
     }
-    // Not beyond where another thread wakes up: it may be the one we wait for.
+    // Not beyond where another thread wakes up, or an alarm comes: it may be what we wait for.
     const std::int64_t now = interpose_state.published_ps.load(std::memory_order_relaxed);
-    const std::int64_t move = std::min(left, agenda_earliest() - now);
-    if (!virtual_sleep(move)) return false;
+    const std::int64_t next = std::min(agenda_earliest(), alarm_due_ps());
+    const std::int64_t move = std::min(left, std::max<std::int64_t>(0, next - now));
+    if (!virtual_sleep(move)) return Waited::kRunIsOver;
     left -= move;
-    if (left <= 0) break;
-    if (check(0)) return true;
+    if (check(0)) return Waited::kOver;
+    if (alarms_come() != alarms) {
+      if (left_ps != nullptr) *left_ps = left;
+      return Waited::kInterrupted;
+    }
+    if (left <= 0) return Waited::kOver;
     patience.time_moved();
   }
-  check(0);
-  return true;
 }
 
-/// Sleeps in virtual time on any thread of a rank. False when there is none: this process is no rank, or the run is
-/// over; then sleep really.
-bool sleep_virtually(std::int64_t duration_ps);
+/// kNotHere: this process is no rank, or the run is over; then sleep really.
+enum class Slept { kDone, kInterrupted, kNotHere };
+
+/// Sleeps in virtual time on any thread of a rank. `left_ps`: as in wait_virtually().
+Slept sleep_virtually(std::int64_t duration_ps, std::int64_t* left_ps = nullptr);
 
 }  // namespace orrery::live

@@ -49,7 +49,8 @@ struct Attempt {
 
 int wait_in_rank(sem_t* semaphore, std::int64_t timeout_ps) {
   Attempt attempt{.semaphore = semaphore};
-  wait_virtually(timeout_ps, [&] { return Patience{timeout_ps / kPsPerNs}; }, attempt);
+  const auto patience = [&] { return Patience{timeout_ps / kPsPerNs}; };
+  if (wait_virtually(timeout_ps, patience, attempt) == Waited::kInterrupted) attempt.error = EINTR;
   return attempt.finish();
 }
 
@@ -57,13 +58,13 @@ int wait_in_rank(sem_t* semaphore, std::int64_t timeout_ps) {
 int wait_virtually_until(sem_t* semaphore, clockid_t clock, const timespec& deadline) {
   if (::sem_trywait(semaphore) == 0) return 0;
   const std::int64_t timeout_ps = until_ps(clock, deadline);
-  if (is_rank_thread()) return wait_in_rank(semaphore, timeout_ps);
+  if (keeps_time()) return wait_in_rank(semaphore, timeout_ps);
   const std::int64_t deadline_ps = interpose_state.published_ps.load() + timeout_ps;
   AgendaEntry entry{deadline_ps};
   Attempt attempt{.semaphore = semaphore};
   while (!entry.is_due()) {
     if (attempt(kLookNs)) return attempt.finish();
-    if (is_rank_thread() || take_over_if_stuck()) {
+    if (keeps_time() || take_over_if_stuck()) {
       entry.remove();
       return wait_in_rank(semaphore, std::max<std::int64_t>(deadline_ps - interpose_state.rank.now(), 0));
     }
@@ -75,19 +76,25 @@ int wait_virtually_until(sem_t* semaphore, clockid_t clock, const timespec& dead
 }  // namespace
 
 ORRERY_INTERPOSED int sem_wait(sem_t* semaphore) {
+  if (!is_rank_thread()) return next_sem_wait.get()(semaphore);
+  Attempt attempt{.semaphore = semaphore};
+  if (attempt(0)) return attempt.finish();
   // Alone with a pending operation, only its completion can end the wait (a callback that sets an Event).
-  if (may_progress() && is_rank_thread()) {
-    Attempt attempt{.semaphore = semaphore};
+  while (may_progress() && interpose_state.rank.has_pending()) {
+    const Attending attending;
+    Patience patience{kForever};
+    while (const std::int64_t step = patience.next_step()) {
+      if (attempt(step)) return attempt.finish();
+    }
+    const bool has_progressed = interpose_state.rank.progress() != 0;
     if (attempt(0)) return attempt.finish();
-    do {
-      const Attending attending;
-      Patience patience{kForever};
-      while (const std::int64_t step = patience.next_step()) {
-        if (attempt(step)) return attempt.finish();
-      }
-    } while (interpose_state.rank.progress() != 0 && !attempt(0));
-    if (attempt.result == 0) return 0;
+    if (!has_progressed) break;
   }
+  while (is_alarm_set()) {
+    const int result = wait_in_rank(semaphore, until_alarm_ps());
+    if (result == 0 || errno != ETIMEDOUT) return result;
+  }
+  const Yielding yielding;
   return next_sem_wait.get()(semaphore);
 }
 

@@ -34,57 +34,94 @@ void sleep_really(std::int64_t ns) {
   next_nanosleep.get()(&real, nullptr);
 }
 
-/// False when the run is over.
-bool sleep_in_rank(std::int64_t duration_ps) {
+Slept sleep_in_rank(std::int64_t duration_ps, std::int64_t* left_ps) {
   const auto patience = [&] {
-    const bool is_polling = !interpose_state.is_borrowed && has_children();
+    const bool is_polling = !interpose_state.is_at_real_pace && has_children();
     return Patience{std::min(duration_ps / kPsPerNs, is_polling ? kRealSleepMax : kForever)};
   };
-  return wait_virtually(duration_ps, patience, [](std::int64_t ns) {
+  const auto nothing_ends_it = [](std::int64_t ns) {
     if (ns > 0) sleep_really(ns);
     return false;
-  });
+  };
+  switch (wait_virtually(duration_ps, patience, nothing_ends_it, left_ps)) {
+    case Waited::kOver:
+      return Slept::kDone;
+    case Waited::kInterrupted:
+      return Slept::kInterrupted;
+    case Waited::kRunIsOver:
+      break;
+  }
+  return Slept::kNotHere;
+}
+
+/// What a function like nanosleep() does: 0, EINTR with what is left, or whatever `really()` gives.
+template <class Really>
+int sleep_or(std::int64_t duration_ps, timespec* left, Really&& really) {
+  std::int64_t left_ps = 0;
+  switch (sleep_virtually(duration_ps, &left_ps)) {
+    case Slept::kDone:
+      return 0;
+    case Slept::kInterrupted:
+      if (left != nullptr) *left = to_timespec(left_ps / kPsPerNs);
+      return EINTR;
+    case Slept::kNotHere:
+      break;
+  }
+  return really();
+}
+
+/// As errno has it.
+int failing(int error) {
+  if (error == 0) return 0;
+  errno = error;
+  return -1;
 }
 
 }  // namespace
 
-bool orrery::live::sleep_virtually(std::int64_t duration_ps) {
-  if (is_rank_thread()) return sleep_in_rank(duration_ps);
-  if (!is_armed() || interpose_thread.depth > 0) return false;
+Slept orrery::live::sleep_virtually(std::int64_t duration_ps, std::int64_t* left_ps) {
+  if (keeps_time()) return sleep_in_rank(duration_ps, left_ps);
+  if (!is_armed() || interpose_thread.depth > 0) return Slept::kNotHere;
   const std::int64_t deadline = interpose_state.published_ps.load() + duration_ps;
   AgendaEntry entry{deadline};
   while (!entry.is_due()) {
-    if (is_rank_thread() || take_over_if_stuck()) {
+    if (keeps_time() || take_over_if_stuck()) {
       entry.remove();
-      return sleep_in_rank(std::max<std::int64_t>(deadline - interpose_state.rank.now(), 0));
+      return sleep_in_rank(std::max<std::int64_t>(deadline - interpose_state.rank.now(), 0), left_ps);
     }
     entry.wait(kLookNs);
   }
-  return true;
+  return Slept::kDone;
 }
 
 ORRERY_INTERPOSED int nanosleep(const timespec* duration, timespec* left) {
-  if (is_valid(duration) && sleep_virtually(ns_to_ps(to_ns(*duration)))) return 0;
-  return next_nanosleep.get()(duration, left);
+  if (!is_valid(duration)) return next_nanosleep.get()(duration, left);
+  const auto really = [&] { return next_nanosleep.get()(duration, left) == 0 ? 0 : errno; };
+  return failing(sleep_or(ns_to_ps(to_ns(*duration)), left, really));
 }
 
 ORRERY_INTERPOSED int clock_nanosleep(clockid_t clock, int flags, const timespec* time, timespec* left) {
-  if (!is_armed() || !is_virtual_clock(clock) || !is_valid(time)) {
-    return next_clock_nanosleep.get()(clock, flags, time, left);
-  }
-  const bool is_absolute = (flags & TIMER_ABSTIME) != 0;
-  if (sleep_virtually(is_absolute ? until_ps(clock, *time) : ns_to_ps(to_ns(*time)))) return 0;
-  if (!is_absolute) return next_clock_nanosleep.get()(clock, flags, time, left);
-  const timespec deadline = real_deadline(clock, *time);
-  return next_clock_nanosleep.get()(clock, flags, &deadline, left);
+  const auto really = [&](const timespec* until) { return next_clock_nanosleep.get()(clock, flags, until, left); };
+  if (!is_armed() || !is_virtual_clock(clock) || !is_valid(time)) return really(time);
+  if ((flags & TIMER_ABSTIME) == 0) return sleep_or(ns_to_ps(to_ns(*time)), left, [&] { return really(time); });
+  return sleep_or(until_ps(clock, *time), nullptr, [&] {
+    const timespec deadline = real_deadline(clock, *time);
+    return really(&deadline);
+  });
 }
 
 ORRERY_INTERPOSED int usleep(useconds_t duration) {
-  if (sleep_virtually(ns_to_ps(std::int64_t{duration} * 1000))) return 0;
-  return next_usleep.get()(duration);
+  const auto really = [&] { return next_usleep.get()(duration) == 0 ? 0 : errno; };
+  return failing(sleep_or(ns_to_ps(std::int64_t{duration} * 1000), nullptr, really));
 }
 
 ORRERY_INTERPOSED unsigned sleep(unsigned seconds) {
-  if (sleep_virtually(ns_to_ps(std::int64_t{seconds} * kNsPerSecond))) return 0;
-  return next_sleep.get()(seconds);
+  timespec left{};
+  unsigned real_left = 0;
+  const auto really = [&] {
+    real_left = next_sleep.get()(seconds);
+    return 0;
+  };
+  sleep_or(ns_to_ps(std::int64_t{seconds} * kNsPerSecond), &left, really);
+  return real_left + static_cast<unsigned>(left.tv_sec) + (left.tv_nsec > 0 ? 1 : 0);
 }

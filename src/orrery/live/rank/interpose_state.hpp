@@ -23,9 +23,10 @@ struct InterposeState {
   std::atomic<std::int64_t> published_ps = 0;
   std::atomic<const void*> rank_thread = nullptr;
   std::atomic<pid_t> rank_tid = 0;
-  std::atomic<bool> is_borrowed =
-      false;                       ///< The rank's thread is one that took over, see interpose_agenda.hpp.
-  std::atomic<int> attending = 0;  ///< Threads that are about to move the clock, or wait to.
+  std::atomic<bool> is_borrowed = false;  ///< The rank's thread took over: the program's first may have it back.
+  std::atomic<bool> is_at_real_pace = false;  ///< And what the other waits for may come from outside this process.
+  std::atomic<const void*> yielding = nullptr;  ///< The thread that waits for a lock, however long, for no operation.
+  std::atomic<int> attending = 0;               ///< Threads that are about to move the clock, or wait to.
   Interposition rank;
 };
 extern InterposeState interpose_state;
@@ -57,6 +58,16 @@ void interpose_take();
   interpose_claim();  // It is not stuck any more.
   return true;
 }
+
+/// Whether the rank's thread does nothing but wait for a lock: whoever wants the clock meanwhile may have it.
+[[nodiscard]] inline bool is_rank_yielding() {
+  const void* yielding = interpose_state.yielding.load(std::memory_order_relaxed);
+  return yielding != nullptr && yielding == interpose_state.rank_thread.load(std::memory_order_relaxed);
+}
+
+/// Before a wait: whether it is virtual. The program's first thread becomes the rank's for it when that one yields, or
+/// is gone.
+[[nodiscard]] bool keeps_time();
 
 /// Whether this thread may complete pending operations: only threads that use the library, not an idle worker of
 /// some pool, which would complete what the rank has not come to wait for.

@@ -2,7 +2,7 @@
 // Goal: each function of libc that has to do with time gives virtual time on the rank's thread of an armed process,
 // takes none of the host's, and is itself everywhere else. Method: a rank that is nothing but a clock; the functions
 // stand before libc's because the library is linked in, as they do when it is preloaded.
-#include "orrery/live/rank/interpose.hpp"
+#include "orrery/live/rank/interposed_rank.hpp"
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -28,69 +28,6 @@
 
 namespace orrery::live {
 namespace {
-
-constexpr std::int64_t kMs = 1'000'000;
-constexpr std::int64_t kSecond = 1'000 * kMs;
-constexpr std::int64_t kPsPerNs = 1'000;
-constexpr std::int64_t kMonotonicBase = 500 * kSecond;
-
-std::atomic<std::int64_t> clock_ps;
-std::atomic<int> reads;
-std::atomic<int> progress_left;
-
-std::int64_t rank_now() {
-  const InsideLibrary inside;
-  ++reads;
-  clock_ps += 100;  // So that loops of clock reads end.
-  interpose_publish(clock_ps);
-  return clock_ps;
-}
-
-int rank_sleep(std::int64_t ps) {
-  const InsideLibrary inside;
-  clock_ps += ps;
-  interpose_publish(clock_ps);
-  return 0;
-}
-
-int rank_progress() { return progress_left > 0 ? progress_left-- : 0; }
-
-std::int64_t in_ns(const timespec& time) { return time.tv_sec * kSecond + time.tv_nsec; }
-timespec spec(std::int64_t ns) { return {.tv_sec = ns / kSecond, .tv_nsec = ns % kSecond}; }
-
-std::int64_t read_clock(clockid_t clock) {
-  timespec time{};
-  EXPECT_EQ(::clock_gettime(clock, &time), 0);
-  return in_ns(time);
-}
-timespec after(clockid_t clock, std::int64_t ns) { return spec(read_clock(clock) + ns); }
-
-class Interposed : public testing::Test {
- protected:
-  Interposed() {
-    clock_ps = 0;
-    progress_left = 0;
-    interpose_publish(0);
-    interpose_arm({.monotonic_base_ns = kMonotonicBase,
-                   .realtime_base_ns = kDefaultEpochNs,
-                   .now = rank_now,
-                   .sleep = rank_sleep,
-                   .progress = rank_progress});
-    real_begin_ = real_now();
-  }
-  ~Interposed() override { interpose_disarm(); }
-
-  static std::int64_t virtual_ms() { return clock_ps / kPsPerNs / kMs; }
-  [[nodiscard]] std::int64_t real_ms() const { return (real_now() - real_begin_) / kMs; }
-  /// So much virtual time and next to no real time has passed. The host may be busy.
-  void expect_virtual(std::int64_t ms) const {
-    EXPECT_EQ(virtual_ms(), ms);
-    EXPECT_LT(real_ms(), ms / 2);
-  }
-
- private:
-  std::int64_t real_begin_ = 0;
-};
 
 TEST_F(Interposed, ClocksShowVirtualTimeFromTheirBases) {
   clock_ps = 3 * kSecond * kPsPerNs;
@@ -403,7 +340,8 @@ TEST_F(Interposed, ASemaphoreThatOnlyProgressCanPost) {
                  .realtime_base_ns = kDefaultEpochNs,
                  .now = rank_now,
                  .sleep = rank_sleep,
-                 .progress = [] { return ::sem_post(&semaphore) == 0 ? 1 : 0; }});
+                 .progress = [] { return ::sem_post(&semaphore) == 0 ? 1 : 0; },
+                 .has_pending = [] { return 1; }});
   EXPECT_EQ(::sem_wait(&semaphore), 0);
 }
 

@@ -253,6 +253,8 @@ int orrery_store(const char* name, uint32_t operation, const orrery_bytes* parts
  * some pending operation has ended, in virtual time, and completes it) and returns 1; or returns 0 when nothing is
  * pending. Set by the shim. */
 extern int (*orrery_progress_hook)(void);
+/* Whether something is pending that it would wait for or complete: 1 or 0, at once. Set by the shim. */
+extern int (*orrery_pending_hook)(void);
 
 #ifdef __cplusplus
 }

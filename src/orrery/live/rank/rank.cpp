@@ -37,6 +37,7 @@ void forget_in_child() {
 constexpr std::int64_t kMonotonicBase = 1'000'000'000'000;
 
 int make_progress() { return orrery_progress_hook == nullptr ? 0 : orrery_progress_hook(); }
+int has_pending() { return orrery_pending_hook == nullptr ? 0 : orrery_pending_hook(); }
 
 struct Coordinator {
   pid_t process = 0;
@@ -149,7 +150,8 @@ int orrery_rank_join(int rank, int world) {
                    .realtime_base_ns = reply.epoch_ns != 0 ? reply.epoch_ns : epoch_from_environment(),
                    .now = orrery_now,
                    .sleep = orrery_sleep,
-                   .progress = make_progress});
+                   .progress = make_progress,
+                   .has_pending = has_pending});
     return 0;
   });
 }
@@ -219,3 +221,4 @@ int64_t orrery_operator_ps(uint64_t key) {
 }
 
 int (*orrery_progress_hook)(void) = nullptr;
+int (*orrery_pending_hook)(void) = nullptr;
