@@ -155,6 +155,22 @@ if rank == 0:
 """,
     r"rank 0 ended with exit status 1 at 18\d\d\.",
 )
+failure(
+    "threads crosswise",
+    """
+import threading
+groups = [dist.new_group(), dist.new_group()]
+def beside():
+    sum(range(1_000_000))
+    dist.all_reduce(torch.ones(1), group=groups[(rank + 1) % 2])
+thread = threading.Thread(target=beside)
+thread.start()
+dist.all_reduce(torch.ones(1), group=groups[rank % 2])
+thread.join()
+""",
+    r"rank 0 waits: .*another thread of it wants to use the network, too",
+    words=["-n", "2"],
+)
 #: These end well.
 failure(
     "os._exit with status 0",

@@ -31,6 +31,14 @@ print(f"{rank} took {time.time() - began:.1f}", flush=True)
 # A thread of its own does what the program asks of the network, and then waits for more.
 CASES = [
     Case("main_polls_the_clock", BEGIN + WORKER + "while time.time() - began < 0.3: sum(range(1000))\n" + END),
+    Case(
+        "main_waits_with_a_timeout",
+        BEGIN
+        + WORKER
+        + "time.sleep(0.1)\nif rank == 1: time.sleep(20)\n"
+        + "done.clear()\ntasks.put(x)\nassert done.wait(timeout=300)\n"
+        + END,
+    ),
     Case("main_sleeps", BEGIN + WORKER + "time.sleep(40)\n" + END),
     Case(
         "main_joins_sleepers",
@@ -71,6 +79,7 @@ CASES = [
 ]
 SECONDS = {
     "main_polls_the_clock": 0.3,
+    "main_waits_with_a_timeout": 20.1,
     "main_sleeps": 40,
     "main_joins_sleepers": 30,
     "after_an_executor": 40,

@@ -157,7 +157,8 @@ std::vector<live::RealTimeline> read_measured(const CalibrateOptions& options, c
     }
     if (!is_same) {
       throw InputError{fmt::format(
-          "{}: recordings of something else: expected those of 'calibrate {}' with the same ranks and link",
+          "{}: recordings of something else, or of another version: expected those of 'calibrate {}' with the same "
+          "ranks and link",
           options.from, options.what)};
     }
   }

@@ -82,6 +82,7 @@ struct RankPage {
   std::atomic<std::uint64_t> compute_scale_bits;  ///< Double: device time per host time; changes with faults.
   std::atomic<std::int64_t> clock_ps;             ///< Mirror of the process's clock, for progress lines.
   std::atomic<std::int64_t> compute_ps;           ///< Charged so far.
+  std::atomic<std::uint32_t> threads_in_line;     ///< That want to wait for the network while another one does.
   OperatorCounts operators;
   orrery_memory memory;  ///< Of the device; the process writes it.
 };

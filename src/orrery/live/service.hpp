@@ -116,6 +116,7 @@ class LiveService final : public Pinned,
   void handle(engine::ProcessId process, const engine::Call& call) override;
   void finished(engine::ProcessId process) override;
   void describe(engine::ProcessId process, engine::Blocked& blocked) const override;
+  [[nodiscard]] bool has_thread_in_line(std::uint32_t rank) const;
   void on_event(std::uint64_t payload) override;
   void on_ended(std::uint32_t rank, Ending ending) override;
 
@@ -181,6 +182,7 @@ class LiveService final : public Pinned,
   /// Collectives of a device, by group and rank: the first is under way, the others wait for it.
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::deque<std::int64_t>> lines_;
   bool has_exited_ = false;  // Any rank.
+  mutable bool has_given_a_moment_ = false;  // For the report of a deadlock.
   std::size_t over_ = 0;     // Ranks that are gone.
 };
 

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
 
 #include "orrery/base/text.hpp"
 #include "orrery/live/operation_text.hpp"
@@ -25,6 +28,14 @@ const char* LiveService::state(std::uint32_t rank) const {
       return "done";
   }
   return "";
+}
+
+/// Threads that compute meanwhile get a moment to come to it.
+bool LiveService::has_thread_in_line(std::uint32_t rank) const {
+  const std::atomic<std::uint32_t>& in_line = setup_.arena.page(rank).threads_in_line;
+  constexpr auto kMoment = std::chrono::milliseconds{100};
+  if (in_line.load() == 0 && !std::exchange(has_given_a_moment_, true)) std::this_thread::sleep_for(kMoment);
+  return in_line.load() > 0;
 }
 
 void LiveService::describe(engine::ProcessId process, engine::Blocked& blocked) const {
@@ -57,6 +68,9 @@ void LiveService::describe(engine::ProcessId process, engine::Blocked& blocked) 
   for (const std::uint32_t party : parties) {
     blocked.what += (blocked.waits_on.empty() ? "; not there: " : ", ") + named(party);
     blocked.waits_on.push_back(rank_name(party));
+  }
+  if (has_thread_in_line(process.value())) {
+    blocked.what += "; another thread of it wants to use the network, too, and one at a time can here";
   }
 }
 

@@ -26,6 +26,9 @@ constexpr Noise kOperatorNoise{.factor = 8, .extra_ns = 30'000};
 constexpr Noise kShortGlueNoise{.factor = 2, .extra_ns = 10'000};
 constexpr Noise kLongGlueNoise{.factor = 1.5, .extra_ns = 10'000};
 constexpr std::int64_t kLongGlue = 50'000;
+/// Between two looks at a clock is often next to nothing: that says nothing of what else may stand there.
+constexpr std::int64_t kNextToNothing = 1'250;
+constexpr Noise kBareNoise{.factor = 10, .extra_ns = 0};
 /// A virtual machine stands still now and then, often for microseconds and sometimes for milliseconds, and calls it CPU
 /// time. Work of a key that is far from the low end no more often than that is such a stall; work that depends on its
 /// data is far more often. What is long is believed, glue sooner as it may hide anything. So is a process's first of a
@@ -283,7 +286,12 @@ std::int64_t ComputeMeter::recorded_ps(std::uint64_t point) {
   return 0;
 }
 
+bool ComputeMeter::says_nothing(const Part& part) {
+  return part.is_bare && part.known->count() > 0 && part.known->value() < kNextToNothing;
+}
+
 bool ComputeMeter::is_known(Part& part, double value, double slowness) {
+  if (says_nothing(part)) return is_noise(value, *part.known, kBareNoise, slowness);
   if (part.beginning != nullptr && is_noise(value, *part.beginning, kBeginningNoise, slowness)) {
     part.known = part.beginning;
     return true;
@@ -292,7 +300,7 @@ bool ComputeMeter::is_known(Part& part, double value, double slowness) {
 }
 
 bool ComputeMeter::is_stall(const Part& part, double value) {
-  if (part.is_first || part.known->count() < kKnown) return false;
+  if (part.is_first || part.known->count() < kKnown || says_nothing(part)) return false;
   part.known->note_far();
   if (value > (part.is_operator ? kLongestStall : kLongestGlueStall)) return false;
   const bool is_short = value < static_cast<double>(part.known->value()) + kShortStall;
@@ -309,6 +317,7 @@ std::int64_t ComputeMeter::measured_ns(Segment& segment, std::int64_t cpu) {
     // No part computed for longer than the whole, as far as that is known.
     part.wall = std::clamp<std::int64_t>(part.wall, 0, cpu + options_.clock.look_lasts);
     part.known->add(part.wall);
+    part.is_bare = segment.parts.size() == 1 && !part.is_operator;
     if (part.beginning != nullptr) part.beginning->add(part.wall);
     part.is_far = !is_known(part, static_cast<double>(part.wall), slowness);
     (part.is_far ? far : charged) += part.is_far ? part.wall : part.known->value();

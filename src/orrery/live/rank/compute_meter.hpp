@@ -135,6 +135,7 @@ class ComputeMeter {
     bool is_device = false;
     bool is_first = false;  ///< Of its key in this process.
     bool is_far = false;
+    bool is_bare = false;  ///< Nothing but glue from one point to the next.
   };
   /// What one thread has under way. Another thread may be the rank's for a while.
   struct Segment {
@@ -173,6 +174,8 @@ class ComputeMeter {
   static bool is_known(Part& part, double value, double slowness);
   /// Whether it was the host that stood still for so long, not the program that did something else.
   static bool is_stall(const Part& part, double value);
+  /// What is known of it is next to nothing, and anything may stand there.
+  static bool says_nothing(const Part& part);
   std::int64_t recorded_ps(std::uint64_t point);
   std::int64_t noted_touch(std::int64_t picoseconds);
   void launch(const device::Cost& cost, bool is_device);

@@ -145,6 +145,21 @@ TEST_F(Meter, DoesNotHideMoreWorkBehindTheSameKey) {
   EXPECT_EQ(charged, (std::vector<std::int64_t>{100, 100, 100, 900, 100}));
 }
 
+TEST_F(Meter, WorkBetweenTwoLooksAtAClockIsNotTakenForNoise) {
+  ComputeMeter meter{options()};
+  meter.begin();
+  for (int i = 0; i < 5000; ++i) {  // Looks in a row.
+    compute(70);
+    meter.split(kClock);
+  }
+  std::int64_t charged = 0;
+  for (int i = 0; i < 100; ++i) {
+    compute(5 * kUs);
+    charged += meter.split(kClock);
+  }
+  EXPECT_EQ(charged, 500 * kPsPerUs);
+}
+
 /// What the beginning and the second piece cost a rank of `program` that takes so long for them.
 std::vector<std::int64_t> beginning(void* table, MeterOptions made, std::uint64_t program,
                                     std::int64_t first) {

@@ -27,7 +27,6 @@ void disarm_child() {
   interpose_state.attending = 0;
   interpose_state.yielding = nullptr;
   agenda_clear();
-  alarm_clear();
 }
 
 /// Runs before the constructors of the program, and most others: our handler is then the first of a forked child.
@@ -55,11 +54,13 @@ void interpose_arm(const Interposition& interposition) {
   interpose_thread.is_home = true;
   interpose_claim();
   interpose_state.is_armed.store(true, std::memory_order_release);
+  alarm_adopt();
 }
 
 void interpose_disarm() {
   interpose_state.is_armed.store(false, std::memory_order_release);
   interpose_state.rank_thread.store(nullptr, std::memory_order_relaxed);
+  alarm_clear();
 }
 
 bool interpose_is_armed() { return is_armed(); }
@@ -67,7 +68,6 @@ bool interpose_is_armed() { return is_armed(); }
 void interpose_publish(std::int64_t clock_ps) {
   interpose_state.published_ps.store(clock_ps, std::memory_order_release);
   agenda_wake();
-  alarm_look();
 }
 
 void interpose_claim() {
@@ -111,7 +111,10 @@ std::int64_t virtual_now_ps() {
   return interpose_state.published_ps.load(std::memory_order_relaxed);
 }
 
-bool virtual_sleep(std::int64_t duration_ps) { return interpose_state.rank.sleep(duration_ps) == 0; }
+Moved virtual_sleep(std::int64_t duration_ps) {
+  const int result = interpose_state.rank.sleep(duration_ps);
+  return result == 0 ? Moved::kThere : result == kNotYours ? Moved::kNotOurs : Moved::kRunIsOver;
+}
 
 int real_clock_gettime(clockid_t clock, timespec* time) {
   if (auto* function = next_clock_gettime.get(); function != nullptr) return function(clock, time);

@@ -17,12 +17,15 @@ struct Interposition {
   std::int64_t monotonic_base_ns = 0;  ///< CLOCK_MONOTONIC at virtual time 0, and its relatives.
   std::int64_t realtime_base_ns = 0;   ///< CLOCK_REALTIME at virtual time 0.
   std::int64_t (*now)() = nullptr;     ///< Reads the virtual clock; an event of the program.
-  int (*sleep)(std::int64_t) = nullptr;
+  int (*sleep)(std::int64_t) = nullptr;  ///< 0, kNotYours, or -1 when the run is over.
   /// Progress of pending operations, see orrery_progress_hook. Null: there never are any.
   int (*progress)() = nullptr;
   /// Whether there are any of those that progress() waits for. Not null where progress is not.
   int (*has_pending)() = nullptr;
 };
+
+/// What a sleep gives, without having slept, to a thread that was the rank's when it called and is not any more.
+inline constexpr int kNotYours = 1;
 
 /// CLOCK_REALTIME at virtual time 0 unless ORRERY_EPOCH says otherwise: 2025-01-01. In the past, so that code which
 /// hands our deadlines to the kernel by ways we cannot see wakes up too early rather than never.

@@ -91,6 +91,15 @@ void agenda_wake() {
   }
 }
 
+void agenda_nudge() {
+  if (entries.load() == 0) return;
+  for (AgendaSlot& slot : slots) {
+    if (slot.deadline_ps.load() == kForever) continue;
+    ++slot.wakes;
+    futex(slot.wakes, FUTEX_WAKE, 1, nullptr);
+  }
+}
+
 void agenda_clear() {
   for (AgendaSlot& slot : slots) slot.deadline_ps.store(kForever);
   entries.store(0);
@@ -108,7 +117,8 @@ bool take_over_if_stuck() {
   self.seen_cpu = is_stuck || cpu == kForever ? -2 : cpu;
   if (!is_stuck) return false;
   interpose_state.is_borrowed.store(!self.is_home);
-  interpose_state.is_at_real_pace.store(!is_gone && !is_rank_yielding());
+  if (!is_gone) interpose_state.is_at_real_pace.store(!is_rank_yielding());
+  if (is_gone && self.is_home) interpose_state.is_at_real_pace.store(false);
   interpose_take();
   return true;
 }

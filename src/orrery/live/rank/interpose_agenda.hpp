@@ -35,6 +35,8 @@ class AgendaEntry {
 [[nodiscard]] bool agenda_has_due();
 /// The clock has moved.
 void agenda_wake();
+/// All who wait look whether they still should.
+void agenda_nudge();
 /// In a forked child, which has none of those threads.
 void agenda_clear();
 

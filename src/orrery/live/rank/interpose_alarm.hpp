@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// alarm() and setitimer(ITIMER_REAL) in virtual time: SIGALRM comes when the virtual clock has moved beyond it, that is,
-/// at the next event of the program; waits end there.
+/// alarm() and setitimer(ITIMER_REAL) in virtual time. A thread of ours sleeps until then as any other thread beside the
+/// rank's does, and sends SIGALRM: so waits of every kind end as they do on Linux, also real ones.
 #include <cstdint>
 
 namespace orrery::live {
 
-/// When it is due; kForever: none is set.
-[[nodiscard]] std::int64_t alarm_due_ps();
-[[nodiscard]] bool is_alarm_set();
-/// How long it is until then, from what this thread's virtual clock shows.
-[[nodiscard]] std::int64_t until_alarm_ps();
-/// How many have come, those that the program ignores left out.
-[[nodiscard]] std::uint32_t alarms_come();
-
-/// The clock has moved.
-void alarm_look();
-/// In a forked child, which inherits none.
+/// The process is a rank now: what was set before goes on in virtual time.
+void alarm_adopt();
+/// It is none any more, or a forked child, which inherits no alarm.
 void alarm_clear();
+
+/// How many have been sent, those that the program ignores left out.
+[[nodiscard]] std::uint32_t alarms_sent();
+/// Whether one was sent after there were `before`, and its handler has run on this thread: the program's first.
+[[nodiscard]] bool is_interrupted(std::uint32_t before);
 
 }  // namespace orrery::live

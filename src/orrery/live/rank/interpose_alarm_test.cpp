@@ -2,8 +2,10 @@
 // Goal: alarms come in virtual time and end waits as they do for real; who waits for a lock gives the clock away.
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <sys/select.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -79,26 +81,44 @@ TEST_F(InterposedAlarm, ComesWhenTheClockIsReadLater) {
   clock_ps += 2 * kSecond * kPsPerNs;  // Computing.
   EXPECT_EQ(alarms, 0);
   read_clock(CLOCK_MONOTONIC);
+  const std::int64_t end = real_now() + 10 * kSecond;
+  while (alarms == 0 && real_now() < end) ::sched_yield();
   EXPECT_EQ(alarms, 1);
 }
 
-TEST_F(InterposedAlarm, EndsWaitsWithoutATimeout) {
+TEST_F(InterposedAlarm, EndsWaitsForALockOrASignal) {
   sem_t semaphore;
   ::sem_init(&semaphore, 0, 0);
-  ::alarm(1);
+  ::alarm(2);
   expect_interrupted(::sem_wait(&semaphore));
-  ::alarm(1);
+  ::alarm(2);
   const timespec end = after(CLOCK_REALTIME, 5 * kSecond);
   expect_interrupted(::sem_timedwait(&semaphore, &end));
+  ::alarm(2);
+  expect_interrupted(::pause());
+  EXPECT_EQ(alarms, 3);
+  expect_virtual(6000);
+}
+
+TEST_F(InterposedAlarm, EndsWaitsForDescriptors) {
   int ends[2];
   EXPECT_EQ(::pipe(ends), 0);
+  fd_set set;
+  FD_ZERO(&set);
+  FD_SET(ends[0], &set);
+  timeval left{.tv_sec = 5, .tv_usec = 0};
+  ::alarm(2);
+  expect_interrupted(::select(ends[0] + 1, &set, nullptr, nullptr, &left));
+  EXPECT_TRUE(FD_ISSET(ends[0], &set)) << "as Linux leaves it";
+  EXPECT_EQ((left.tv_sec * 1000 + left.tv_usec / 1000 + 1) / 10, 300);
+  expect_virtual(2000);
   pollfd polled{.fd = ends[0], .events = POLLIN, .revents = 0};
-  ::alarm(1);
-  expect_interrupted(::poll(&polled, 1, -1));
-  ::alarm(1);
-  expect_interrupted(::pause());
-  EXPECT_EQ(alarms, 4);
-  expect_virtual(4000);
+  set_timer(200);
+  expect_interrupted(::poll(&polled, 1, -1));  // Whoever may answer lives in real time: so does this.
+  char byte = 0;
+  set_timer(200);
+  expect_interrupted(static_cast<int>(::read(ends[0], &byte, 1)));
+  EXPECT_EQ(virtual_ms(), 2400);
   ::close(ends[0]);
   ::close(ends[1]);
 }
@@ -113,10 +133,24 @@ TEST_F(InterposedAlarm, DoesNothingWhereItIsIgnored) {
 TEST_F(InterposedAlarm, IsNotAChilds) {
   ::alarm(1);
   const pid_t child = ::fork();
-  if (child == 0) ::_exit(::alarm(0) == 0 ? 0 : 1);
+  if (child == 0) {
+    arm();  // A rank of its own.
+    ::_exit(::alarm(0) == 0 ? 0 : 1);
+  }
   int status = -1;
   EXPECT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
+}
+
+TEST_F(InterposedAlarm, GoesOnInVirtualTimeWhenItWasSetBefore) {
+  interpose_disarm();
+  ::alarm(50);
+  arm();
+  const unsigned left = ::sleep(60);  // A little of the 50 has gone by really.
+  EXPECT_TRUE(left == 10 || left == 11) << left;
+  EXPECT_EQ(alarms, 1);
+  EXPECT_GE(virtual_ms(), 49'000);
+  EXPECT_LE(virtual_ms(), 50'000);
 }
 
 TEST_F(InterposedAlarm, RefusesNonsense) {
@@ -125,7 +159,7 @@ TEST_F(InterposedAlarm, RefusesNonsense) {
   EXPECT_EQ(errno, EINVAL);
 }
 
-/// A worker that has used the library, and then waits for work in its queue.
+/// A worker that has used the library, and then waits for work in its queue; the work takes real time, no virtual one.
 class InterposedQueue : public Interposed {
  protected:
   InterposedQueue() {
@@ -135,6 +169,10 @@ class InterposedQueue : public Interposed {
       interpose_claim();
       ::sem_post(&done_);
       ::sem_wait(&queue_);
+      interpose_claim();
+      const InsideLibrary inside;
+      ::usleep(200'000);
+      ::sem_post(&done_);
     }};
     ::sem_wait(&done_);
   }
@@ -143,9 +181,10 @@ class InterposedQueue : public Interposed {
     worker_.join();
   }
 
+  sem_t queue_;  // NOLINT(*-non-private-member-variables-in-classes)
+  sem_t done_;   // NOLINT(*-non-private-member-variables-in-classes)
+
  private:
-  sem_t queue_;
-  sem_t done_;
   std::thread worker_;
 };
 
@@ -153,6 +192,15 @@ TEST_F(InterposedQueue, WhoWaitsForALockGivesTheClockAway) {
   ::sleep(3);
   ::poll(nullptr, 0, 2000);
   expect_virtual(5000);
+}
+
+TEST_F(InterposedQueue, NoTimeoutRunsDownWhileItWorks) {
+  ::usleep(100'000);  // The worker waits now.
+  const std::int64_t before = virtual_ms();
+  ::sem_post(&queue_);
+  const timespec end = after(CLOCK_MONOTONIC, 300 * kSecond);
+  EXPECT_EQ(::sem_clockwait(&done_, CLOCK_MONOTONIC, &end), 0);
+  EXPECT_EQ(virtual_ms(), before);
 }
 
 TEST_F(InterposedQueue, ALoopOnTheClockEnds) {

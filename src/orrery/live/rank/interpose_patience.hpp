@@ -46,10 +46,13 @@ class Attending {
   Attending& operator=(const Attending&) = delete;
 };
 
-/// The rank's thread waits for a lock: see is_rank_yielding().
+/// The rank's thread waits for a lock, or a signal: see is_rank_yielding().
 class Yielding {
  public:
-  Yielding() { interpose_state.yielding.store(&interpose_thread); }
+  explicit Yielding(sem_t* awaited) {
+    interpose_state.awaited.store(awaited);
+    interpose_state.yielding.store(&interpose_thread);
+  }
   ~Yielding() {
     const void* self = &interpose_thread;
     interpose_state.yielding.compare_exchange_strong(self, nullptr);
@@ -58,33 +61,35 @@ class Yielding {
   Yielding& operator=(const Yielding&) = delete;
 };
 
-enum class Waited { kOver, kInterrupted, kRunIsOver };
+/// kNotOurs: this thread is not the rank's any more, and waits as others do.
+enum class Waited { kOver, kInterrupted, kRunIsOver, kNotOurs };
 
 /// On the rank's thread: waits in virtual time for whatever `check(real_ns)` waits for in real time, for at most
 /// that long (0: it only looks); it returns whether the wait is over. `patience()` is asked for when it is not over
-/// at once. An alarm interrupts it. `left_ps`, if not null: what is left of the time then.
+/// at once. An alarm interrupts it. `left_ps`, if not null: what is left of the time.
 template <class MakePatience, class Check>
 Waited wait_virtually(std::int64_t timeout_ps, MakePatience&& make_patience, Check&& check,
                       std::int64_t* left_ps = nullptr) {
   const Attending attending;
+  const std::uint32_t alarms = alarms_sent();
+  if (left_ps != nullptr) *left_ps = timeout_ps;
   if (check(0) || timeout_ps == 0) return Waited::kOver;
-  const std::uint32_t alarms = alarms_come();
   Patience patience = make_patience();
   for (std::int64_t left = timeout_ps;;) {
     while (const std::int64_t step = patience.next_step()) {
       if (check(step)) return Waited::kOver;
+      if (is_interrupted(alarms)) return Waited::kInterrupted;
+      if (!interpose_is_rank_thread()) return Waited::kNotOurs;
     }
-    // Not beyond where another thread wakes up, or an alarm comes: it may be what we wait for.
+    // Not beyond where another thread wakes up: it may be the one we wait for.
     const std::int64_t now = interpose_state.published_ps.load(std::memory_order_relaxed);
-    const std::int64_t next = std::min(agenda_earliest(), alarm_due_ps());
-    const std::int64_t move = std::min(left, std::max<std::int64_t>(0, next - now));
-    if (!virtual_sleep(move)) return Waited::kRunIsOver;
+    const std::int64_t move = std::min(left, agenda_earliest() - now);
+    const Moved moved = virtual_sleep(move);
+    if (moved != Moved::kThere) return moved == Moved::kNotOurs ? Waited::kNotOurs : Waited::kRunIsOver;
     left -= move;
+    if (left_ps != nullptr) *left_ps = left;
     if (check(0)) return Waited::kOver;
-    if (alarms_come() != alarms) {
-      if (left_ps != nullptr) *left_ps = left;
-      return Waited::kInterrupted;
-    }
+    if (is_interrupted(alarms)) return Waited::kInterrupted;
     if (left <= 0) return Waited::kOver;
     patience.time_moved();
   }

@@ -23,6 +23,7 @@ constinit Next<int(pollfd*, nfds_t, int)> next_poll{"poll"};
 constinit Next<int(pollfd*, nfds_t, const timespec*, const sigset_t*)> next_ppoll{"ppoll"};
 constinit Next<int(int, fd_set*, fd_set*, fd_set*, timeval*)> next_select{"select"};
 constinit Next<int(int, fd_set*, fd_set*, fd_set*, const timespec*, const sigset_t*)> next_pselect{"pselect"};
+constinit Next<int(int, epoll_event*, int, int)> next_epoll_wait{"epoll_wait"};
 constinit Next<int(int, epoll_event*, int, int, const sigset_t*)> next_epoll_pwait{"epoll_pwait"};
 constinit Next<int(int, epoll_event*, int, const timespec*, const sigset_t*)> next_epoll_pwait2{
     "epoll_pwait2"};
@@ -32,6 +33,7 @@ constinit Next<int(int, epoll_event*, int, const timespec*, const sigset_t*)> ne
   next_ppoll.get();
   next_select.get();
   next_pselect.get();
+  next_epoll_wait.get();
   next_epoll_pwait.get();
   next_epoll_pwait2.get();
 }
@@ -57,24 +59,26 @@ bool has_network_socket(const pollfd* polled, nfds_t count) {
   return has;
 }
 
-/// What a wait gives that an alarm has ended.
-int ended(int result, Waited waited) {
+/// What a wait gives: the last look's result, EINTR when an alarm has ended it, or `really()` when it is no longer ours.
+template <class Really>
+int ended(Waited waited, int result, Really&& really) {
+  if (result == 0 && waited == Waited::kNotOurs) return really();
   if (result != 0 || waited != Waited::kInterrupted) return result;
   errno = EINTR;
   return -1;
 }
 
-/// A wait without a timeout, of `wait(timeout_ps)`, is one until the alarm where one is set; 0: wait really.
-template <class Wait>
-int wait_for_alarm(Wait&& wait) {
-  while (is_alarm_set() && keeps_time()) {
-    if (const int result = wait(until_alarm_ps()); result != 0) return result;
-  }
-  return 0;
+/// A wait without descriptors.
+template <class Really>
+int sleep_for(std::int64_t timeout_ps, Really&& really) {
+  const Slept slept = sleep_virtually(timeout_ps);
+  if (slept == Slept::kNotHere) return really();
+  return ended(slept == Slept::kInterrupted ? Waited::kInterrupted : Waited::kOver, 0, really);
 }
 
 /// ppoll, the most general of them; `mask` may be null.
-int poll_in_rank(pollfd* polled, nfds_t count, std::int64_t timeout_ps, const sigset_t* mask) {
+template <class Really>
+int poll_in_rank(pollfd* polled, nfds_t count, std::int64_t timeout_ps, const sigset_t* mask, Really&& really) {
   int result = 0;
   const Waited waited = wait_virtually(
       timeout_ps, [&] { return Patience{timeout_ps / kPsPerNs, has_network_socket(polled, count)}; },
@@ -83,7 +87,7 @@ int poll_in_rank(pollfd* polled, nfds_t count, std::int64_t timeout_ps, const si
         result = next_ppoll.get()(polled, count, &real, mask);
         return result != 0;
       });
-  return ended(result, waited);
+  return ended(waited, result, really);
 }
 
 /// A real wait overwrites its sets, and we wait several times.
@@ -116,7 +120,10 @@ struct SelectSets {
   }
 };
 
-int select_in_rank(int count, SelectSets sets, std::int64_t timeout_ps, const sigset_t* mask) {
+/// `left_ps`: what is left of the time.
+template <class Really>
+int select_in_rank(int count, SelectSets sets, std::int64_t timeout_ps, const sigset_t* mask, std::int64_t& left_ps,
+                   Really&& really) {
   int result = 0;
   const Waited waited = wait_virtually(
       timeout_ps, [&] { return Patience{timeout_ps / kPsPerNs, sets.has_network_socket(count)}; },
@@ -125,12 +132,15 @@ int select_in_rank(int count, SelectSets sets, std::int64_t timeout_ps, const si
         const timespec real = to_timespec(ns);
         result = next_pselect.get()(count, sets.sets[0], sets.sets[1], sets.sets[2], &real, mask);
         return result != 0;
-      });
-  return ended(result, waited);
+      },
+      &left_ps);
+  if (waited != Waited::kOver) sets.restore();  // A look in vain has emptied them.
+  return ended(waited, result, really);
 }
 
-int epoll_in_rank(int epoll, epoll_event* events, int capacity, std::int64_t timeout_ps,
-                  const sigset_t* mask) {
+template <class Really>
+int epoll_in_rank(int epoll, epoll_event* events, int capacity, std::int64_t timeout_ps, const sigset_t* mask,
+                  Really&& really) {
   int result = 0;
   const Waited waited = wait_virtually(
       timeout_ps, [&] { return Patience{timeout_ps / kPsPerNs}; },
@@ -139,33 +149,22 @@ int epoll_in_rank(int epoll, epoll_event* events, int capacity, std::int64_t tim
         result = next_epoll_pwait.get()(epoll, events, capacity, ms, mask);
         return result != 0;
       });
-  return ended(result, waited);
+  return ended(waited, result, really);
 }
 
 }  // namespace
 
 ORRERY_INTERPOSED int poll(pollfd* polled, nfds_t count, int timeout) {
-  const auto wait = [&](std::int64_t timeout_ps) { return poll_in_rank(polled, count, timeout_ps, nullptr); };
-  if (timeout < 0) {
-    const int result = wait_for_alarm(wait);
-    return result != 0 ? result : next_poll.get()(polled, count, timeout);
-  }
-  if (timeout == 0) return next_poll.get()(polled, count, timeout);
-  if (count == 0) {
-    const Slept slept = sleep_virtually(ms_to_ps(timeout));
-    if (slept != Slept::kNotHere) return ended(0, slept == Slept::kDone ? Waited::kOver : Waited::kInterrupted);
-  }
-  return keeps_time() ? wait(ms_to_ps(timeout)) : next_poll.get()(polled, count, timeout);
+  const auto really = [&] { return next_poll.get()(polled, count, timeout); };
+  if (timeout <= 0) return really();
+  if (count == 0) return sleep_for(ms_to_ps(timeout), really);
+  return keeps_time() ? poll_in_rank(polled, count, ms_to_ps(timeout), nullptr, really) : really();
 }
 
 ORRERY_INTERPOSED int ppoll(pollfd* polled, nfds_t count, const timespec* timeout, const sigset_t* mask) {
-  const auto wait = [&](std::int64_t timeout_ps) { return poll_in_rank(polled, count, timeout_ps, mask); };
-  if (timeout == nullptr) {
-    const int result = wait_for_alarm(wait);
-    return result != 0 ? result : next_ppoll.get()(polled, count, timeout, mask);
-  }
-  if (!is_valid(timeout) || !keeps_time()) return next_ppoll.get()(polled, count, timeout, mask);
-  return wait(ns_to_ps(to_ns(*timeout)));
+  const auto really = [&] { return next_ppoll.get()(polled, count, timeout, mask); };
+  if (!is_valid(timeout) || !keeps_time()) return really();
+  return poll_in_rank(polled, count, ns_to_ps(to_ns(*timeout)), mask, really);
 }
 
 // What programs call instead when they are built with _FORTIFY_SOURCE; the sizes they add are the compiler's.
@@ -180,57 +179,45 @@ ORRERY_INTERPOSED int __ppoll_chk(pollfd* polled, nfds_t count, const timespec* 
 
 ORRERY_INTERPOSED int select(int count, fd_set* read, fd_set* write, fd_set* except, timeval* timeout) {
   const auto really = [&] { return next_select.get()(count, read, write, except, timeout); };
-  if (!is_armed() || count > FD_SETSIZE) return really();
-  const auto wait = [&](std::int64_t timeout_ps) {
-    return select_in_rank(count, {read, write, except}, timeout_ps, nullptr);
-  };
-  if (timeout == nullptr) {
-    const int result = wait_for_alarm(wait);
-    return result != 0 ? result : really();
+  if (!is_armed() || timeout == nullptr || timeout->tv_sec < 0 || timeout->tv_usec < 0 ||
+      timeout->tv_usec >= 1'000'000 || count > FD_SETSIZE) {
+    return really();
   }
-  if (timeout->tv_sec < 0 || timeout->tv_usec < 0 || timeout->tv_usec >= 1'000'000) return really();
   const timespec time{.tv_sec = timeout->tv_sec, .tv_nsec = timeout->tv_usec * 1000};
   const std::int64_t timeout_ps = ns_to_ps(to_ns(time));
-  if (count == 0) {
-    const Slept slept = sleep_virtually(timeout_ps);
-    if (slept != Slept::kNotHere) return ended(0, slept == Slept::kDone ? Waited::kOver : Waited::kInterrupted);
-  }
+  if (count == 0) return sleep_for(timeout_ps, really);
   if (!keeps_time()) return really();
-  const int result = wait(timeout_ps);
-  if (result == 0) *timeout = {};  // As Linux does: what is left of it.
+  std::int64_t left_ps = 0;
+  const int result = select_in_rank(count, {read, write, except}, timeout_ps, nullptr, left_ps, really);
+  const std::int64_t left_us = left_ps / kPsPerNs / 1000;
+  if (result <= 0) *timeout = {.tv_sec = left_us / 1'000'000, .tv_usec = left_us % 1'000'000};  // As Linux does.
   return result;
 }
 
 ORRERY_INTERPOSED int pselect(int count, fd_set* read, fd_set* write, fd_set* except, const timespec* timeout,
                               const sigset_t* mask) {
   const auto really = [&] { return next_pselect.get()(count, read, write, except, timeout, mask); };
-  if (!is_armed() || count > FD_SETSIZE) return really();
-  const auto wait = [&](std::int64_t timeout_ps) {
-    return select_in_rank(count, {read, write, except}, timeout_ps, mask);
-  };
-  if (timeout == nullptr) {
-    const int result = wait_for_alarm(wait);
-    return result != 0 ? result : really();
-  }
-  return is_valid(timeout) && keeps_time() ? wait(ns_to_ps(to_ns(*timeout))) : really();
+  if (!is_valid(timeout) || count > FD_SETSIZE || !keeps_time()) return really();
+  std::int64_t left_ps = 0;
+  return select_in_rank(count, {read, write, except}, ns_to_ps(to_ns(*timeout)), mask, left_ps, really);
+}
+
+ORRERY_INTERPOSED int epoll_wait(int epoll, epoll_event* events, int capacity, int timeout) {
+  const auto really = [&] { return next_epoll_wait.get()(epoll, events, capacity, timeout); };
+  if (timeout <= 0 || !keeps_time()) return really();
+  return epoll_in_rank(epoll, events, capacity, ms_to_ps(timeout), nullptr, really);
 }
 
 ORRERY_INTERPOSED int epoll_pwait(int epoll, epoll_event* events, int capacity, int timeout,
                                   const sigset_t* mask) {
-  const auto wait = [&](std::int64_t timeout_ps) { return epoll_in_rank(epoll, events, capacity, timeout_ps, mask); };
-  if (timeout > 0 && keeps_time()) return wait(ms_to_ps(timeout));
-  const int result = timeout < 0 ? wait_for_alarm(wait) : 0;
-  return result != 0 ? result : next_epoll_pwait.get()(epoll, events, capacity, timeout, mask);
-}
-
-ORRERY_INTERPOSED int epoll_wait(int epoll, epoll_event* events, int capacity, int timeout) {
-  return epoll_pwait(epoll, events, capacity, timeout, nullptr);
+  const auto really = [&] { return next_epoll_pwait.get()(epoll, events, capacity, timeout, mask); };
+  if (timeout <= 0 || !keeps_time()) return really();
+  return epoll_in_rank(epoll, events, capacity, ms_to_ps(timeout), mask, really);
 }
 
 ORRERY_INTERPOSED int epoll_pwait2(int epoll, epoll_event* events, int capacity, const timespec* timeout,
                                    const sigset_t* mask) {
-  const auto wait = [&](std::int64_t timeout_ps) { return epoll_in_rank(epoll, events, capacity, timeout_ps, mask); };
-  if (is_valid(timeout) && keeps_time()) return wait(ns_to_ps(to_ns(*timeout)));
-  const int result = timeout == nullptr ? wait_for_alarm(wait) : 0;
-  return result != 0 ? result : next_epoll_pwait2.get()(epoll, events, capacity, timeout, mask);
+  const auto really = [&] { return next_epoll_pwait2.get()(epoll, events, capacity, timeout, mask); };
+  if (!is_valid(timeout) || !keeps_time()) return really();
+  return epoll_in_rank(epoll, events, capacity, ns_to_ps(to_ns(*timeout)), mask, really);
 }

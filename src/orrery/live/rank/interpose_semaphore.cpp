@@ -47,29 +47,34 @@ struct Attempt {
   }
 };
 
-int wait_in_rank(sem_t* semaphore, std::int64_t timeout_ps) {
-  Attempt attempt{.semaphore = semaphore};
+/// What each of these gives is in the attempt. kNotOurs: it is the other one's turn, for what is left.
+Waited wait_in_rank(Attempt& attempt, std::int64_t timeout_ps, std::int64_t& left_ps) {
   const auto patience = [&] { return Patience{timeout_ps / kPsPerNs}; };
-  if (wait_virtually(timeout_ps, patience, attempt) == Waited::kInterrupted) attempt.error = EINTR;
-  return attempt.finish();
+  const Waited waited = wait_virtually(timeout_ps, patience, attempt, &left_ps);
+  if (waited == Waited::kInterrupted) attempt.error = EINTR;
+  return waited;
+}
+
+Waited wait_beside(Attempt& attempt, std::int64_t timeout_ps, std::int64_t& left_ps) {
+  const std::int64_t deadline_ps = interpose_state.published_ps.load() + timeout_ps;
+  AgendaEntry entry{deadline_ps};
+  while (!entry.is_due()) {
+    if (attempt(kLookNs)) return Waited::kOver;
+    if (!keeps_time() && !take_over_if_stuck()) continue;
+    left_ps = std::max<std::int64_t>(deadline_ps - virtual_now_ps(), 0);
+    return Waited::kNotOurs;
+  }
+  attempt(0);
+  return Waited::kOver;
 }
 
 /// On any thread of a rank.
 int wait_virtually_until(sem_t* semaphore, clockid_t clock, const timespec& deadline) {
   if (::sem_trywait(semaphore) == 0) return 0;
-  const std::int64_t timeout_ps = until_ps(clock, deadline);
-  if (keeps_time()) return wait_in_rank(semaphore, timeout_ps);
-  const std::int64_t deadline_ps = interpose_state.published_ps.load() + timeout_ps;
-  AgendaEntry entry{deadline_ps};
   Attempt attempt{.semaphore = semaphore};
-  while (!entry.is_due()) {
-    if (attempt(kLookNs)) return attempt.finish();
-    if (keeps_time() || take_over_if_stuck()) {
-      entry.remove();
-      return wait_in_rank(semaphore, std::max<std::int64_t>(deadline_ps - interpose_state.rank.now(), 0));
-    }
+  std::int64_t left = until_ps(clock, deadline);
+  while ((keeps_time() ? wait_in_rank(attempt, left, left) : wait_beside(attempt, left, left)) == Waited::kNotOurs) {
   }
-  attempt(0);
   return attempt.finish();
 }
 
@@ -90,11 +95,7 @@ ORRERY_INTERPOSED int sem_wait(sem_t* semaphore) {
     if (attempt(0)) return attempt.finish();
     if (!has_progressed) break;
   }
-  while (is_alarm_set()) {
-    const int result = wait_in_rank(semaphore, until_alarm_ps());
-    if (result == 0 || errno != ETIMEDOUT) return result;
-  }
-  const Yielding yielding;
+  const Yielding yielding{semaphore};
   return next_sem_wait.get()(semaphore);
 }
 

@@ -34,7 +34,7 @@ void sleep_really(std::int64_t ns) {
   next_nanosleep.get()(&real, nullptr);
 }
 
-Slept sleep_in_rank(std::int64_t duration_ps, std::int64_t* left_ps) {
+Waited sleep_in_rank(std::int64_t duration_ps, std::int64_t& left_ps) {
   const auto patience = [&] {
     const bool is_polling = !interpose_state.is_at_real_pace && has_children();
     return Patience{std::min(duration_ps / kPsPerNs, is_polling ? kRealSleepMax : kForever)};
@@ -43,15 +43,27 @@ Slept sleep_in_rank(std::int64_t duration_ps, std::int64_t* left_ps) {
     if (ns > 0) sleep_really(ns);
     return false;
   };
-  switch (wait_virtually(duration_ps, patience, nothing_ends_it, left_ps)) {
-    case Waited::kOver:
-      return Slept::kDone;
-    case Waited::kInterrupted:
-      return Slept::kInterrupted;
-    case Waited::kRunIsOver:
-      break;
+  return wait_virtually(duration_ps, patience, nothing_ends_it, &left_ps);
+}
+
+/// On a thread that is not the rank's, until it becomes that; what is left then, or when an alarm interrupts it.
+Waited sleep_beside(std::int64_t duration_ps, std::int64_t& left_ps) {
+  const std::uint32_t alarms = alarms_sent();
+  const std::int64_t deadline = interpose_state.published_ps.load() + duration_ps;
+  AgendaEntry entry{deadline};
+  const auto left = [&] { return std::max<std::int64_t>(deadline - virtual_now_ps(), 0); };
+  while (!entry.is_due()) {
+    if (keeps_time() || take_over_if_stuck()) {
+      left_ps = left();
+      return Waited::kNotOurs;
+    }
+    entry.wait(kLookNs);
+    if (is_interrupted(alarms)) {
+      left_ps = left();
+      return Waited::kInterrupted;
+    }
   }
-  return Slept::kNotHere;
+  return Waited::kOver;
 }
 
 /// What a function like nanosleep() does: 0, EINTR with what is left, or whatever `really()` gives.
@@ -80,18 +92,21 @@ int failing(int error) {
 }  // namespace
 
 Slept orrery::live::sleep_virtually(std::int64_t duration_ps, std::int64_t* left_ps) {
-  if (keeps_time()) return sleep_in_rank(duration_ps, left_ps);
   if (!is_armed() || interpose_thread.depth > 0) return Slept::kNotHere;
-  const std::int64_t deadline = interpose_state.published_ps.load() + duration_ps;
-  AgendaEntry entry{deadline};
-  while (!entry.is_due()) {
-    if (keeps_time() || take_over_if_stuck()) {
-      entry.remove();
-      return sleep_in_rank(std::max<std::int64_t>(deadline - interpose_state.rank.now(), 0), left_ps);
+  for (std::int64_t left = duration_ps;;) {
+    // Each ends with kNotOurs when it is the other one's turn.
+    switch (keeps_time() ? sleep_in_rank(left, left) : sleep_beside(left, left)) {
+      case Waited::kOver:
+        return Slept::kDone;
+      case Waited::kInterrupted:
+        if (left_ps != nullptr) *left_ps = left;
+        return Slept::kInterrupted;
+      case Waited::kRunIsOver:
+        return Slept::kNotHere;
+      case Waited::kNotOurs:
+        break;
     }
-    entry.wait(kLookNs);
   }
-  return Slept::kDone;
 }
 
 ORRERY_INTERPOSED int nanosleep(const timespec* duration, timespec* left) {

@@ -3,6 +3,7 @@
 /// What the interposed functions share. Everything here works before constructors have run: it is initialised by
 /// the compiler, and thread-local memory is of the kind that needs no allocation.
 #include <dlfcn.h>
+#include <semaphore.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -25,7 +26,8 @@ struct InterposeState {
   std::atomic<pid_t> rank_tid = 0;
   std::atomic<bool> is_borrowed = false;  ///< The rank's thread took over: the program's first may have it back.
   std::atomic<bool> is_at_real_pace = false;  ///< And what the other waits for may come from outside this process.
-  std::atomic<const void*> yielding = nullptr;  ///< The thread that waits for a lock, however long, for no operation.
+  std::atomic<const void*> yielding = nullptr;  ///< The thread that waits however long, and for no operation.
+  std::atomic<sem_t*> awaited = nullptr;        ///< What it waits for; null: a signal.
   std::atomic<int> attending = 0;               ///< Threads that are about to move the clock, or wait to.
   Interposition rank;
 };
@@ -59,10 +61,14 @@ void interpose_take();
   return true;
 }
 
-/// Whether the rank's thread does nothing but wait for a lock: whoever wants the clock meanwhile may have it.
+/// Whether the rank's thread does nothing but wait for a lock that nobody has given it yet: whoever wants the clock
+/// meanwhile may have it.
 [[nodiscard]] inline bool is_rank_yielding() {
-  const void* yielding = interpose_state.yielding.load(std::memory_order_relaxed);
-  return yielding != nullptr && yielding == interpose_state.rank_thread.load(std::memory_order_relaxed);
+  const void* yielding = interpose_state.yielding.load();
+  sem_t* const awaited = interpose_state.awaited.load();
+  if (yielding == nullptr || yielding != interpose_state.rank_thread.load()) return false;
+  int value = 0;
+  return awaited == nullptr || ::sem_getvalue(awaited, &value) != 0 || value == 0;
 }
 
 /// Before a wait: whether it is virtual. The program's first thread becomes the rank's for it when that one yields, or
@@ -79,8 +85,9 @@ void interpose_take();
 /// The virtual clock for this thread: an event of the program on the rank's thread, else the last published.
 [[nodiscard]] std::int64_t virtual_now_ps();
 
-/// Sleeps in virtual time; false when the run is over.
-bool virtual_sleep(std::int64_t duration_ps);
+/// Sleeps in virtual time; not when the run is over, or this thread is not the rank's any more.
+enum class Moved { kThere, kRunIsOver, kNotOurs };
+Moved virtual_sleep(std::int64_t duration_ps);
 
 /// A function of the library behind ours. Resolved when the library is loaded, or at the first call before that.
 /// The type is spelt out: libc's own declaration carries attributes that a template argument cannot have.

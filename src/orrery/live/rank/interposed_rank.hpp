@@ -30,6 +30,7 @@ inline std::int64_t rank_now() {
 
 inline int rank_sleep(std::int64_t ps) {
   const InsideLibrary inside;
+  if (!interpose_is_rank_thread()) return kNotYours;
   clock_ps += ps;
   interpose_publish(clock_ps);
   return 0;
@@ -53,15 +54,19 @@ class Interposed : public testing::Test {
     clock_ps = 0;
     progress_left = 0;
     interpose_publish(0);
+    arm();
+    real_begin_ = real_now();
+  }
+  ~Interposed() override { interpose_disarm(); }
+
+  static void arm() {
     interpose_arm({.monotonic_base_ns = kMonotonicBase,
                    .realtime_base_ns = kDefaultEpochNs,
                    .now = rank_now,
                    .sleep = rank_sleep,
                    .progress = rank_progress,
                    .has_pending = [] { return progress_left > 0 ? 1 : 0; }});
-    real_begin_ = real_now();
   }
-  ~Interposed() override { interpose_disarm(); }
 
   static std::int64_t virtual_ms() { return clock_ps / kPsPerNs / kMs; }
   [[nodiscard]] std::int64_t real_ms() const { return (real_now() - real_begin_) / kMs; }

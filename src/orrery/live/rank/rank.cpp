@@ -178,7 +178,8 @@ int64_t orrery_now(void) {
   std::int64_t clock = 0;
   guarded([&] {
     const std::scoped_lock lock{self->mutex()};
-    clock = self->pass(Point::kClock, true);
+    // Another thread may have become the rank's while it had the lock.
+    clock = interpose_is_rank_thread() ? self->pass(Point::kClock, true) : self->last_clock();
     return 0;
   });
   return clock;
@@ -189,6 +190,7 @@ int orrery_sleep(int64_t picoseconds) {
   return guarded([&] {
     Session& self = *session();
     const std::scoped_lock lock{self.mutex()};
+    if (!interpose_is_rank_thread()) return kNotYours;
     self.pass(Point::kSleep);
     self.sleep(picoseconds > 0 ? picoseconds : 0);
     self.resume_computing();

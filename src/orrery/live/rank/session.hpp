@@ -22,6 +22,25 @@ namespace orrery::live {
 /// What ends a segment of computing, for the meter and the ledger.
 enum class Point : std::uint64_t { kRequest = 1, kPost, kClock, kSleep, kStore, kLeave, kQueue };
 
+/// Held by the one thread that talks to the coordinator, also while it waits for an answer. Counts the others that want
+/// to, for the report of a deadlock.
+class TurnMutex {
+ public:
+  explicit TurnMutex(std::atomic<std::uint32_t>& in_line) : in_line_{in_line} {}
+  void lock() {
+    if (mutex_.try_lock()) return;
+    ++in_line_;
+    mutex_.lock();
+    --in_line_;
+  }
+  [[nodiscard]] bool try_lock() { return mutex_.try_lock(); }
+  void unlock() { mutex_.unlock(); }
+
+ private:
+  std::recursive_mutex mutex_;
+  std::atomic<std::uint32_t>& in_line_;
+};
+
 class Session {
  public:
   Session(const JoinReply& reply, pid_t coordinator, int rank, int world);
@@ -36,7 +55,7 @@ class Session {
   [[nodiscard]] ComputeMeter& meter() { return meter_; }
   [[nodiscard]] OperatorCounts& operator_counts() { return page_.operators; }
   [[nodiscard]] orrery_memory& memory() { return page_.memory; }
-  [[nodiscard]] std::recursive_mutex& mutex() { return mutex_; }
+  [[nodiscard]] TurnMutex& mutex() { return mutex_; }
   /// The thread that calls is the program's from now on (it just posted or waited).
   void adopt_thread();
 
@@ -108,7 +127,7 @@ class Session {
   ComputeMeter meter_;
   std::unique_ptr<QueueClock> queues_;
   int pauses_ = 0;
-  std::recursive_mutex mutex_;
+  TurnMutex mutex_{page_.threads_in_line};
   std::int64_t oldest_post_ = 0;  // Offset; not yet announced.
   orrery_op* newest_post_ = nullptr;
   std::vector<orrery_op*> unstamped_;  // Posted, and to happen at the next point.
