@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// alarm() and setitimer(ITIMER_REAL) in virtual time. A thread of ours sleeps until then as any other thread beside the
-/// rank's does, and sends SIGALRM: so waits of every kind end as they do on Linux, also real ones.
+/// alarm() and setitimer(ITIMER_REAL) in virtual time. A thread of ours sleeps until then as any other thread beside
+/// the rank's does, and sends SIGALRM: so waits of every kind end as they do on Linux, also real ones.
 #include <cstdint>
 
 namespace orrery::live {

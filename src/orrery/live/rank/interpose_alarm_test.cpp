@@ -36,7 +36,9 @@ class InterposedAlarm : public Interposed {
     ::sigaction(SIGALRM, &action, nullptr);
   }
   static void set_timer(std::int64_t ms, std::int64_t every_ms = 0) {
-    const auto time = [](std::int64_t value) { return timeval{.tv_sec = value / 1000, .tv_usec = value % 1000 * 1000}; };
+    const auto time = [](std::int64_t value) {
+      return timeval{.tv_sec = value / 1000, .tv_usec = value % 1000 * 1000};
+    };
     const itimerval value{.it_interval = time(every_ms), .it_value = time(ms)};
     EXPECT_EQ(::setitimer(ITIMER_REAL, &value, nullptr), 0);
   }

@@ -59,7 +59,7 @@ bool has_network_socket(const pollfd* polled, nfds_t count) {
   return has;
 }
 
-/// What a wait gives: the last look's result, EINTR when an alarm has ended it, or `really()` when it is no longer ours.
+/// What a wait gives: the last look's result, EINTR when an alarm has ended it, or `really()` when it is not ours now.
 template <class Really>
 int ended(Waited waited, int result, Really&& really) {
   if (result == 0 && waited == Waited::kNotOurs) return really();
