@@ -40,7 +40,7 @@ def test_costs_of_an_operation_stand_beside_the_network(command: Path, tmp_path:
     assert times(command, tmp_path, COSTS, "broadcast", sizes) == times(command, tmp_path, "{}", "broadcast", sizes)
 
 
-@pytest.mark.parametrize("field", ["operation_costs", "overlap_costs", "notice_costs"])
+@pytest.mark.parametrize("field", ["operation_costs", "alone_costs", "overlap_costs", "notice_costs"])
 def test_sizes_must_ascend(command: Path, tmp_path: Path, field: str):
     wrong = COSTS.replace("3KiB", "1KiB").replace("operation_costs", field)
     (tmp_path / "pair.yaml").write_text(PLAIN.replace("{DEVICE}", wrong))
@@ -73,6 +73,42 @@ def test_after_a_pause_an_operation_takes_longer(command: Path, tmp_path: Path):
         found.append(sorted(map(int, orrery(command, tmp_path, *words).stdout.split())))
     added = [round((after - before) / 1000) for before, after in zip(*found, strict=True)]
     assert added == [0, 0, 0, 0, 40, 40, 80, 80, 80, 80]  # Microseconds, of both ranks, in order.
+
+
+ALONE = """
+import time
+import torch
+import torch.distributed as dist
+dist.init_process_group()
+own = [dist.new_group([0]), dist.new_group([1])][dist.get_rank()]
+x = torch.ones(512)
+dist.all_reduce(x)
+time.sleep(0.003)
+times = []
+for group in (own, own, None):
+    began = time.perf_counter_ns()
+    dist.all_reduce(x, group=group)
+    times.append(time.perf_counter_ns() - began)
+print(*times)
+"""
+
+
+def test_a_group_of_one_rank_has_costs_of_its_own_and_wakes_nobody(command: Path, tmp_path: Path):
+    (tmp_path / "prog.py").write_text(ALONE)
+    unknown_device = f"{{{WAKES[1:-1]}, {COSTS[1:-1]}}}"
+    known_device = unknown_device[:-1] + ", alone_costs: {all_reduce: [{size: 1KiB, time: 9us}]}}"
+    found = []
+    for device in ("{}", unknown_device, known_device):
+        (tmp_path / "pair.yaml").write_text(PLAIN.replace("{DEVICE}", device))
+        words = ["run", "-q", "-n", 2, "--cluster", "pair.yaml", "--compute", "fixed:0us", "prog.py"]
+        [line] = {*orrery(command, tmp_path, *words).stdout.splitlines()}  # Of both ranks.
+        found.append([int(time) / 1000 for time in line.split()])
+    free, unknown, known = found
+    pair = free[-1]
+    assert free == [0, 0, pair] and pair > 20
+    # After 3 ms half of the 80 us of waking, once; 2 KiB cost 60 us.
+    assert unknown == pytest.approx([100, 60, pair + 60], abs=1)
+    assert known == pytest.approx([9, 9, pair + 100], abs=1)
 
 
 def test_pauses_must_ascend(command: Path, tmp_path: Path):

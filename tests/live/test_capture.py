@@ -44,6 +44,9 @@ COLD = MIXED.replace("name: mixed", "name: cold").replace("time: 43us}", "time: 
     "    wake_costs:\n",
     """\
     send_buffer: 20kB
+    alone_costs:
+      all_reduce: [{size: 1KiB, time: 31us}, {size: 1MiB, time: 400us}]
+      barrier: [{size: 0B, time: 29us}]
     notice_costs:
       all_gather: [{size: 0B, time: 1us}, {size: 1MiB, time: 200us}]
       all_to_all: [{size: 0B, time: 2us}]
@@ -82,6 +85,20 @@ for _ in range(2):
 dist.destroy_process_group(rows[rank // 2])
 again = [dist.new_group([0, 1]), dist.new_group([3, 2])]
 dist.all_reduce(torch.ones(77), group=again[rank // 2])
+"""
+#: In groups of one rank nothing wakes for what follows.
+ALONE = """
+own = [dist.new_group([i]) for i in range(world)][rank]
+x = torch.ones(10_000)
+for _ in range(3):
+    dist.all_reduce(x, group=own)
+    work = dist.all_reduce(x, group=own, async_op=True)
+    for _ in range(rank):
+        time.time()
+    work.wait()
+    dist.broadcast(x, 0, group=None)
+    dist.barrier(group=own)
+    dist.all_gather_into_tensor(torch.empty(10_000), x, group=own)
 """
 MESSAGES = """
 pairs = [dist.new_group([0, 1]), dist.new_group([2, 3])]
@@ -222,6 +239,7 @@ def case(name: str, program: str, cluster: str = STAR, *words: str) -> Case:
 PROGRAMS = {
     "overlap": OVERLAP,
     "groups": GROUPS,
+    "alone": ALONE,
     "messages": MESSAGES,
     "uneven": UNEVEN,
     "rooted": ROOTED,
@@ -238,7 +256,7 @@ CASES = [
     case("ddp, measured", DDP, "mixed.yaml", "-n", "4", "--json"),
     case("overlap, measured", OVERLAP, "mixed.yaml", "-n", "4", "--json", "--jobs", "2"),
 ]
-QUICK = {"overlap, mixed", "overlap, cold", "messages", "uneven, mixed", "groups", "ddp, measured", "left behind"}
+QUICK = {"overlap, mixed", "overlap, cold", "alone, cold", "messages", "uneven, mixed", "groups", "ddp, measured", "left behind"}
 
 
 @pytest.mark.parametrize("case", ids(CASES, QUICK))

@@ -7,7 +7,8 @@ Or such a list in a file. Each entry is an operation, the bytes that a rank cont
 that it gets), how often, how much is computed before each (after a pause an operation takes longer, as threads
 have slept and what they use has left the caches), and perhaps how late the ranks come in turn, in microseconds. Two
 of each come first, to open connections. "message" goes from rank 0 to rank 1, and the next one back. "beside:" in
-front of an operation: after a call is computed, and then beside another one, in turn.
+front of an operation: after a call is computed, and then beside another one, in turn. "alone:": each rank in a group
+of its own.
 """
 
 import itertools
@@ -22,10 +23,11 @@ import torch
 import torch.distributed as dist
 
 
-def make(operation: str, size: int):
+def make(operation: str, size: int, group=None):
     """A function that makes the tensors of one call, new ones each time as a program's are, and returns the call.
     Pages are touched before: what a first touch costs is known of the results of a simulated program."""
-    world, rank = dist.get_world_size(), dist.get_rank()
+    world, rank = dist.get_world_size(group), dist.get_rank()
+    root = 0 if group is None else rank
     count = max(1, size // 4)
     share = max(1, count // world)
     whole = world * share
@@ -40,18 +42,18 @@ def make(operation: str, size: int):
         return [room(count) for _ in range(world)]
 
     def parts_of_root():
-        return parts() if rank == 0 else None
+        return parts() if rank == root else None
 
     prepare = {
-        "all_reduce": lambda: partial(dist.all_reduce, ones()),
-        "all_gather": lambda: partial(dist.all_gather, parts(), ones()),
-        "reduce_scatter_tensor": lambda: partial(dist.reduce_scatter_tensor, room(share), torch.ones(whole)),
-        "all_to_all_single": lambda: partial(dist.all_to_all_single, room(whole), torch.ones(whole)),
-        "broadcast": lambda: partial(dist.broadcast, ones(), 0),
-        "reduce": lambda: partial(dist.reduce, ones(), 0),
-        "gather": lambda: partial(dist.gather, ones(), parts_of_root(), 0),
-        "scatter": lambda: partial(dist.scatter, ones(), parts_of_root(), 0),
-        "barrier": lambda: dist.barrier,
+        "all_reduce": lambda: partial(dist.all_reduce, ones(), group=group),
+        "all_gather": lambda: partial(dist.all_gather, parts(), ones(), group=group),
+        "reduce_scatter_tensor": lambda: partial(dist.reduce_scatter_tensor, room(share), torch.ones(whole), group=group),
+        "all_to_all_single": lambda: partial(dist.all_to_all_single, room(whole), torch.ones(whole), group=group),
+        "broadcast": lambda: partial(dist.broadcast, ones(), root, group=group),
+        "reduce": lambda: partial(dist.reduce, ones(), root, group=group),
+        "gather": lambda: partial(dist.gather, ones(), parts_of_root(), root, group=group),
+        "scatter": lambda: partial(dist.scatter, ones(), parts_of_root(), root, group=group),
+        "barrier": lambda: partial(dist.barrier, group=group),
         "message": message(count, rank),
     }
     if operation not in prepare:
@@ -171,6 +173,8 @@ def main() -> None:
     warnings.simplefilter("ignore")  # Names of functions change between versions of torch.
     dist.init_process_group()
     dist.barrier()
+    ranks = range(dist.get_world_size())
+    alone = [dist.new_group([rank]) for rank in ranks][dist.get_rank()]  # Everyone makes all groups.
     text = sys.argv[1] if sys.argv[1].startswith("[") else Path(sys.argv[1]).read_text()
     for operation, size, count, units, *late in json.loads(text):
         kind, _, name = operation.partition(":")
@@ -180,7 +184,8 @@ def main() -> None:
         elif kind == "beside":
             compute_beside(make(name, size), pause(units), count)
         else:
-            call_often(make(operation, size), pause(units) if units else None, count, *late)
+            group = alone if kind == "alone" else None
+            call_often(make(name or operation, size, group), pause(units) if units else None, count, *late)
         dist.barrier()
     dist.destroy_process_group()
 

@@ -63,7 +63,8 @@ void add_values(const ClusterValues& values, Calibration& result) {
 std::string comments_of(const Calibration& result, const CalibrateOptions& options) {
   std::string text = fmt::format(
       "# Written by orrery calibrate {}{}: {} ranks over gloo, the median of {} launches' means.\n",
-      options.what, options.link.empty() ? "" : " --link " + options.link, options.ranks, options.repeat);
+      options.what, options.link.empty() ? "" : " --link " + options.link, options.ranks,
+      options.what == "host" ? static_cast<std::size_t>(options.repeat) : result.launches);
   if (!result.points.empty()) {
     text += fmt::format(
         "# Median error: {:.1f} % over {} fitted points, {:.1f} % over {} points of other sizes.\n",
@@ -83,9 +84,13 @@ std::string comments_of(const Calibration& result, const CalibrateOptions& optio
     text += fmt::format("#   {:<14} {:>9} {:>9.0f} us {:>9.1f} us\n", point.operation, point.size, point.idle_ps / 1e6,
                         point.measured_ps / 1e6);
   }
+  if (!result.alone.empty()) text += "# In a group of one rank: operation, bytes, time:\n";
+  for (const SizedTime& point : result.alone) {
+    text += fmt::format("#   {:<14} {:>9} {:>9.1f} us\n", point.operation, point.size, point.time_ps / 1e6);
+  }
   if (!result.overlap.empty()) text += "# How much longer a rank computes beside it: operation, bytes, time:\n";
-  for (const OverlapPoint& point : result.overlap) {
-    text += fmt::format("#   {:<14} {:>9} {:>9.1f} us\n", point.operation, point.size, point.stolen_ps / 1e6);
+  for (const SizedTime& point : result.overlap) {
+    text += fmt::format("#   {:<14} {:>9} {:>9.1f} us\n", point.operation, point.size, point.time_ps / 1e6);
   }
   for (const auto& [kernel, factor] : result.slowdown) {
     text += fmt::format("# {}: real ranks take {:.3f} times as long as one measured alone\n", kernel, factor);
@@ -164,7 +169,7 @@ Beside sort_times(const std::vector<Probe>& probes, const std::vector<ProbeTimes
       beside.fresh += probes[i].operation == kFreshCopy ? per_byte : -per_byte;
       continue;
     }
-    CalibrationPoint point = point_of(probes[i], result.ranks);
+    CalibrationPoint point = point_of(probes[i], probes[i].is_alone ? 1 : result.ranks);
     if (probes[i].late > 0) {
       std::ranges::copy(times[i].late, std::back_inserter(beside.late[point.operation]));
       continue;
@@ -175,9 +180,14 @@ Beside sort_times(const std::vector<Probe>& probes, const std::vector<ProbeTimes
       continue;
     }
     if (times[i].means.empty()) continue;  // No call of it that says something.
+    result.launches = std::max(result.launches, times[i].means.size());
     const auto [least, most] = std::ranges::minmax(times[i].means);
     point.measured_ps = times[i].mean;
     point.idle_ps = median(times[i].idles);
+    if (probes[i].is_alone) {
+      result.alone.push_back({point.operation, point.size, point.measured_ps});
+      continue;
+    }
     if (probes[i].is_of_waking) {
       result.waking.push_back({point.operation, point.size, point.idle_ps, point.measured_ps});
       continue;
@@ -204,6 +214,7 @@ Calibration calibrate(const CalibrateOptions& options) {
     std::vector<Probe> probes = plan_probes(options);
     std::ranges::copy(plan_waking(options), std::back_inserter(probes));
     std::ranges::copy(plan_notice(options), std::back_inserter(probes));
+    std::ranges::copy(plan_alone(options), std::back_inserter(probes));
     std::ranges::copy(plan_overlap(options), std::back_inserter(probes));
     if (!options.plan.empty()) {
       write_file(options.plan, plan_text(probes) + "\n");
@@ -218,7 +229,8 @@ Calibration calibrate(const CalibrateOptions& options) {
     const auto link = parse_link(options.link);
     values = fit_values(options.ranks, result.points, result.waking, options.wants_stop,
                         link ? link->burst.count() : 0);
-    values.overlaps = overlap_curves(result.overlap);
+    values.alone = rising_curves(result.alone);
+    values.overlaps = rising_curves(result.overlap);
     // The root of a tree is done early without any buffer.
     if (options.ranks == 2) values.send_buffer = send_buffer_of(beside.buffered);
     for (const auto& [operation, calls] : beside.late) {

@@ -47,11 +47,11 @@ struct WakingPoint {
   double measured_ps = 0;
 };
 
-/// How much longer a rank computes while an operation is under way.
-struct OverlapPoint {
+/// A time of an operation beside its points.
+struct SizedTime {
   std::string operation;
   std::int64_t size = 0;
-  double stolen_ps = 0;
+  double time_ps = 0;
 };
 
 /// One value of the cluster file.
@@ -68,7 +68,9 @@ struct Calibration {
   std::vector<CalibratedValue> values;
   std::vector<CalibrationPoint> points;
   std::vector<WakingPoint> waking;
-  std::vector<OverlapPoint> overlap;
+  std::vector<SizedTime> alone;    ///< In a group of one rank.
+  std::vector<SizedTime> overlap;  ///< How much longer a rank computes while the operation is under way.
+  std::size_t launches = 0;        ///< That were measured.
   double fitted_error = 0;                               ///< Median of |simulated / measured - 1|.
   double held_out_error = 0;                             ///< The same over sizes that were not fitted.
   std::vector<std::pair<std::string, double>> slowdown;  ///< Of computing when all ranks run at once.

@@ -104,6 +104,7 @@ std::string cluster_text(const ClusterValues& values, const std::string& name, s
   text += fmt::format("    compute_scale: {:.4f}\n", values.compute_scale);
   if (values.send_buffer > 0) text += fmt::format("    send_buffer: {}B\n", values.send_buffer);
   text += curves_text("operation_costs", values.costs);
+  text += curves_text("alone_costs", values.alone);
   text += curves_text("notice_costs", values.notices);
   text += curves_text("overlap_costs", values.overlaps);
   if (values.wakes != topology::WakeCosts{}) text += "    wake_costs:\n";
@@ -244,13 +245,13 @@ topology::WakeCosts fit_waking(const ClusterValues& values, std::int64_t ranks,
 
 }  // namespace
 
-topology::OperationCosts overlap_curves(std::vector<OverlapPoint> points) {
-  std::ranges::sort(points, {}, &OverlapPoint::size);
+topology::OperationCosts rising_curves(std::vector<SizedTime> points) {
+  std::ranges::sort(points, {}, &SizedTime::size);
   topology::OperationCosts curves;
-  for (const OverlapPoint& point : points) {
+  for (const SizedTime& point : points) {
     topology::CostCurve* curve = topology::find_curve(curves, point.operation);
     ORRERY_CHECK(curve != nullptr, "no curve for {}", point.operation);
-    const Duration time{std::llround(point.stolen_ps)};
+    const Duration time{std::llround(point.time_ps)};
     curve->push_back({Bytes{point.size}, curve->empty() ? time : std::max(time, curve->back().time)});
   }
   return curves;

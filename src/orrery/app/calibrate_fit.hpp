@@ -19,6 +19,7 @@ struct ClusterValues {
   std::int64_t burst = 0;        ///< Bytes.
   topology::OperationCosts costs;
   topology::WakeCosts wakes;
+  topology::OperationCosts alone;
   topology::OperationCosts overlaps;
   topology::OperationCosts notices;  ///< Beside the latency.
 };
@@ -41,7 +42,7 @@ struct ClusterValues {
                                        const std::function<bool()>& wants_stop, std::int64_t depth = 0);
 
 /// By size, never less for a longer one.
-[[nodiscard]] topology::OperationCosts overlap_curves(std::vector<OverlapPoint> points);
+[[nodiscard]] topology::OperationCosts rising_curves(std::vector<SizedTime> points);
 
 /// What a connection takes from a sender at once: of broadcasts of such sizes, each with the share of its time that was
 /// left when its root had done. Zero where that is next to nothing: the sender is as slow as the link.

@@ -96,7 +96,7 @@ TEST(CalibrateFit, MemoryIsQuickerForWhatACacheHolds) {
 
 TEST(CalibrateFit, WhatALongerOperationTakesFromTheCoreIsNeverLess) {
   const topology::OperationCosts curves =
-      overlap_curves({{"broadcast", 4096, 7e6}, {"all_reduce", 65536, 3e6}, {"all_reduce", 1024, 5e6}});
+      rising_curves({{"broadcast", 4096, 7e6}, {"all_reduce", 65536, 3e6}, {"all_reduce", 1024, 5e6}});
   ASSERT_EQ(curves.all_reduce.size(), 2U);
   EXPECT_EQ(curves.all_reduce.front(), (topology::CostPoint{Bytes{1024}, Duration{5'000'000}}));
   EXPECT_EQ(curves.all_reduce.back(), (topology::CostPoint{Bytes{65536}, Duration{5'000'000}}));

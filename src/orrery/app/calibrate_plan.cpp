@@ -106,6 +106,23 @@ std::vector<Probe> plan_notice(const CalibrateOptions& options) {
   return probes;
 }
 
+std::vector<Probe> plan_alone(const CalibrateOptions& options) {
+  std::vector<Probe> probes;
+  if (options.what != "collectives") return probes;
+  constexpr std::array<std::int64_t, 4> kSizes{1 << 10, 1 << 16, 1 << 20, 1 << 23};
+  constexpr std::int64_t kCalls = 12;
+  for (const std::string& name : operations_of(options)) {
+    if (name == "message") continue;  // gloo has none to oneself.
+    for (const std::int64_t bytes : kSizes) {
+      Probe probe{name, name == "barrier" ? 0 : bytes, kCalls, kPause};
+      probe.is_alone = true;
+      probes.push_back(probe);
+      if (name == "barrier") break;
+    }
+  }
+  return probes;
+}
+
 std::vector<Probe> plan_overlap(const CalibrateOptions& options) {
   std::vector<Probe> probes;
   if (options.what != "collectives") return probes;
@@ -131,7 +148,7 @@ std::vector<Probe> plan_overlap(const CalibrateOptions& options) {
 std::string plan_text(const std::vector<Probe>& probes) {
   nlohmann::json list = nlohmann::json::array();
   for (const Probe& probe : probes) {
-    const std::string prefix = probe.overlaps ? "beside:" : "";
+    const std::string prefix = probe.overlaps ? "beside:" : probe.is_alone ? "alone:" : "";
     list.push_back({prefix + probe.operation, probe.bytes, probe.count, probe.pause});
     if (probe.late > 0) list.back().push_back(probe.late);
   }

@@ -18,6 +18,7 @@ struct Probe {
   bool is_held_out = false;
   bool is_of_waking = false;  ///< It is there for its pause.
   std::int64_t late = 0;      ///< By how many microseconds the ranks come late in turn; it is there for that.
+  bool is_alone = false;      ///< In a group of one rank.
   bool overlaps = false;      ///< Computing comes while it is under way instead, and after it, in turn.
 };
 
@@ -35,6 +36,9 @@ inline constexpr const char* kReusedCopy = "compute:reused";
 /// Exchanges of two ranks that come apart by a tenth of a millisecond or two, short and long ones, and what the first
 /// touch of new memory adds to a copy.
 [[nodiscard]] std::vector<Probe> plan_notice(const CalibrateOptions& options);
+
+/// Each collective of `options.what` in groups of one rank.
+[[nodiscard]] std::vector<Probe> plan_alone(const CalibrateOptions& options);
 
 /// Asynchronous operations beside computing that takes longer than they do.
 [[nodiscard]] std::vector<Probe> plan_overlap(const CalibrateOptions& options);

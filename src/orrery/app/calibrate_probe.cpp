@@ -95,8 +95,8 @@ std::vector<Call> calls_of(const live::RealTimeline& launch, std::size_t probe, 
     for (std::size_t i = 0; i < static_cast<std::size_t>(wanted.count); ++i) {
       const live::OperationRecord& record = *own[rank].at(begin + i);
       const auto posted = static_cast<double>(count_ps(record.posted));
-      if (rank == 0) calls.push_back({.first_posted = posted, .last_posted = posted});
-      Call& call = calls[i];
+      if (rank == 0 || wanted.is_alone) calls.push_back({.first_posted = posted, .last_posted = posted});
+      Call& call = wanted.is_alone ? calls.back() : calls[i];
       call.first_posted = std::min(call.first_posted, posted);
       call.last_posted = std::max(call.last_posted, posted);
       if (rank == 0) call.root_done = static_cast<double>(count_ps(record.done));

@@ -27,7 +27,7 @@ double pace_of(const std::vector<Probe>& probes, const std::vector<Launches>& ti
 
 bool is_exchange(const Probe& probe) {
   const bool sends_both_ways = probe.operation == "all_gather" || probe.operation == "all_to_all_single";
-  return sends_both_ways && probe.late == 0 && !probe.overlaps;
+  return sends_both_ways && probe.late == 0 && !probe.overlaps && !probe.is_alone;
 }
 
 double received_bytes(const Probe& probe, std::int64_t ranks) {

@@ -50,6 +50,10 @@ class Hasher {
       text(config::write_spec(device.operation_costs));
     }
     if (device.wake_costs != topology::WakeCosts{}) text(config::write_spec(device.wake_costs));
+    if (device.alone_costs != topology::OperationCosts{}) {
+      text("alone");
+      text(config::write_spec(device.alone_costs));
+    }
     if (device.overlap_costs != topology::OperationCosts{}) {
       text("overlap");
       text(config::write_spec(device.overlap_costs));

@@ -110,8 +110,11 @@ class Collectives::Instance final : public Pinned, CollectiveRun::Listener {
     table_->operations[member] = operations_[member];
     ++called_;
     last_arrival_ = owner_.setup_.engine.now();
-    const Duration wake = owner_.setup_.wakefulness.wake(
-        group_.ranks[member], collectives::to_text(operation_of(op)), buffer_of(op, group_.size()), last_arrival_);
+    collectives::Wakefulness& wakefulness = owner_.setup_.wakefulness;
+    const std::string_view name = collectives::to_text(operation_of(op));
+    const Duration wake = wakefulness.sleeps_on(group_.ranks[member], name, group_.size())
+                              ? Duration{}
+                              : wakefulness.wake(group_.ranks[member], name, buffer_of(op, group_.size()), last_arrival_);
     if (op.kind == ORRERY_ALL_TO_ALL) {
       calls_.resize(group_.size());
       calls_[member] = {last_arrival_, wake};
@@ -246,9 +249,13 @@ std::vector<std::uint32_t> Collectives::missing(const Group& group, const orrery
 }
 
 void Collectives::ended(Instance& instance, std::uint32_t member) {
-  setup_.wakefulness.end(instance.group().ranks[member], setup_.engine.now());
+  const std::uint32_t rank = instance.group().ranks[member];
+  const auto& op = setup_.arena.get<orrery_op>(instance.operation(member));
+  if (!setup_.wakefulness.sleeps_on(rank, collectives::to_text(operation_of(op)), instance.group().size())) {
+    setup_.wakefulness.end(rank, setup_.engine.now());
+  }
   setup_.listener.on_ended(
-      instance.group().ranks[member],
+      rank,
       {.operation = instance.operation(member), .began = instance.began(), .table = instance.table()});
   if (!instance.is_over()) return;
   // We are inside its run: it is destroyed later.

@@ -43,8 +43,11 @@ void LiveService::steal(std::uint32_t rank, const orrery_op& op, const Ending& e
   if (op.on_device != 0 || device.overlap_costs == topology::OperationCosts{}) return;
   const bool waits = owner.waits != Waits::kNothing;
   const bool is_message = op.kind == ORRERY_SEND || op.kind == ORRERY_RECEIVE;
-  const topology::CostCurve* curve = topology::find_curve(
-      device.overlap_costs, is_message ? "send_recv" : collectives::to_text(operation_of(op)));
+  const std::string_view name = is_message ? "send_recv" : collectives::to_text(operation_of(op));
+  // Alone, all of a call is work of the core.
+  const bool is_alone = topology::knows_alone(device, groups_.at(op.group)->size(), name);
+  const topology::CostCurve* curve =
+      topology::find_curve(is_alone ? device.alone_costs : device.overlap_costs, name);
   if (curve == nullptr) return;
   const Time now = setup_.engine.now();
   const Time began = std::max(ending.began, Time{Duration{op.posted_ps}});

@@ -113,6 +113,7 @@ void check_ascending(const config::Cursor& at, const char* field, const PerOpera
 void read_device(const config::Cursor& at, DeviceFields& fields) {
   read_over(at, fields);
   check_ascending(at, "operation_costs", fields.operation_costs, &CostPoint::size, "size");
+  check_ascending(at, "alone_costs", fields.alone_costs, &CostPoint::size, "size");
   check_ascending(at, "overlap_costs", fields.overlap_costs, &CostPoint::size, "size");
   check_ascending(at, "notice_costs", fields.notice_costs, &CostPoint::size, "size");
   check_ascending(at, "wake_costs", fields.wake_costs, &WakePoint::idle, "idle");

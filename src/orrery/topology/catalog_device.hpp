@@ -37,6 +37,8 @@ struct DeviceFields : DeviceSpec {
           "Processor time of gloo's calls by operation and size (orrery calibrate).");
     field("wake_costs", &DeviceFields::wake_costs,
           "How much longer a call takes when the rank has not communicated for a while.");
+    field("alone_costs", &DeviceFields::alone_costs,
+          "Time of gloo's calls in a group of one rank, by operation and size; absent: as in any group.");
     field("overlap_costs", &DeviceFields::overlap_costs,
           "Processor time that a call under way takes from a rank that computes meanwhile, by operation and size.");
     field("notice_costs", &DeviceFields::notice_costs,

@@ -27,6 +27,7 @@ struct DeviceSpec {
   Bandwidth copy_bandwidth;       ///< Of buffers that gloo gathers through and copies out of; 0 = free.
   OperationCosts operation_costs;  ///< What gloo's calls cost this host beside the network.
   WakeCosts wake_costs;            ///< And how much more after a pause.
+  OperationCosts alone_costs;      ///< Of a call in a group of one rank, where nothing else counts; none = as any call.
   OperationCosts overlap_costs;    ///< What a call under way takes from a rank that computes meanwhile.
   OperationCosts notice_costs;     ///< Who comes later than this to an exchange of gloo sends first; none = a message.
   Bytes send_buffer;               ///< Of a connection: whoever calls gloo has done with what it takes.
@@ -44,6 +45,13 @@ struct DeviceSpec {
   bool fuses_elementwise = false;  ///< Consecutive elementwise operators run as one kernel.
   std::string operators;           ///< File of profiled operators, or "".
 };
+
+/// Whether a call in a group of so many ranks is one that only `alone_costs` tell of.
+[[nodiscard]] inline bool knows_alone(const DeviceSpec& device, std::size_t members, std::string_view operation) {
+  if (members != 1) return false;
+  const CostCurve* const curve = find_curve(device.alone_costs, operation);
+  return curve != nullptr && !curve->empty();
+}
 
 /// One change of a link. `bandwidth` or `latency` absent = unchanged; `up` false = no bytes pass.
 struct LinkEvent {

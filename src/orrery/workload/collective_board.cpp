@@ -62,8 +62,10 @@ void CollectiveBoard::post(Rank rank, Slot slot, const Communication& what) {
   CollectiveInstance& instance = open_instance(what.group, states_[what.group].next[member]++);
   const Time now = setup_.engine.now();
   instance.call(member, slot, what, now);  // Its sizes are checked.
-  const Bytes buffer = buffer_of(what, group.size());
-  instance.wakes(setup_.wakefulness.wake(rank, collectives::to_text(what.operation), buffer, now));
+  const std::string_view name = collectives::to_text(what.operation);
+  if (!setup_.wakefulness.sleeps_on(rank, name, group.size())) {
+    instance.wakes(setup_.wakefulness.wake(rank, name, buffer_of(what, group.size()), now));
+  }
   if (touched_.empty() || touched_.back() != instance.place) touched_.push_back(instance.place);
   setup_.engine.ask_to_settle(*this);
 }
@@ -159,7 +161,10 @@ void CollectiveBoard::on_member_done(CollectiveInstance& instance, Rank member) 
   }
   const Rank rank = instance.group().ranks[member];
   const Slot slot = instance.slot(member);
-  setup_.wakefulness.end(rank, setup_.engine.now());
+  const std::string_view name = collectives::to_text(instance.first().operation);
+  if (!setup_.wakefulness.sleeps_on(rank, name, instance.group().size())) {
+    setup_.wakefulness.end(rank, setup_.engine.now());
+  }
   if (instance.is_over()) {
     account(instance);
     // We may be inside its run: it is destroyed later.

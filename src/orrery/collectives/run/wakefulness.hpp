@@ -30,6 +30,12 @@ class Wakefulness {
     return curve == nullptr ? Duration{} : topology::wake_at(*curve, idle, size);
   }
 
+  /// A call in a group of one rank whose costs are known wakes nobody: what carries messages sleeps on.
+  [[nodiscard]] bool sleeps_on(Rank rank, std::string_view operation, std::size_t members) const {
+    return last_.empty() ||
+           topology::knows_alone(cluster_.devices[cluster_.device_of_rank[rank]], members, operation);
+  }
+
   /// One of the rank's operations ends now.
   void end(Rank rank, Time now) {
     if (!last_.empty()) last_[rank] = now;

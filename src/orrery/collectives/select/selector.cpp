@@ -116,8 +116,9 @@ void add_operation_costs(Choice& choice, const CollectiveRequest& request, const
   for (std::size_t rank = 0; rank < context.nodes.size(); ++rank) {
     const topology::DeviceSpec& device =
         context.cluster.devices[context.cluster.device_of_rank[context.ranks[rank]]];
+    const bool is_alone = topology::knows_alone(device, context.nodes.size(), to_text(request.operation));
     const topology::CostCurve* curve =
-        topology::find_curve(device.operation_costs, to_text(request.operation));
+        topology::find_curve(is_alone ? device.alone_costs : device.operation_costs, to_text(request.operation));
     if (curve != nullptr) choice.costs[rank].launch += topology::cost_at(*curve, request.size);
     choice.costs[rank].send_buffer = device.send_buffer;
   }
