@@ -8,7 +8,7 @@ that it gets), how often, how much is computed before each (after a pause an ope
 have slept and what they use has left the caches), and perhaps how late the ranks come in turn, in microseconds. Two
 of each come first, to open connections. "message" goes from rank 0 to rank 1, and the next one back. "beside:" in
 front of an operation: after a call is computed, and then beside another one, in turn. "alone:": each rank in a group
-of its own.
+of its own. A barrier comes before each pause.
 """
 
 import itertools
@@ -16,11 +16,15 @@ import json
 import sys
 import time
 import warnings
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import torch
 import torch.distributed as dist
+from torch import nn
+
+GRID = 2000  #: Microseconds between the moments at which ranks meet after long pauses.
+POOL, WIDTH = 16, 512  #: Layers with weights of their own: more than the caches of a core hold.
 
 
 def make(operation: str, size: int, group=None):
@@ -101,22 +105,36 @@ def message(count: int, rank: int):
     return prepare
 
 
+@cache
+def layers() -> list:
+    return [nn.Sequential(nn.LayerNorm(WIDTH), nn.Linear(WIDTH, WIDTH), nn.GELU()) for _ in range(POOL)]
+
+
 def pause(units: int):
-    """Computing as a program does between its operations, about a quarter of a millisecond each."""
-    memory, square = torch.zeros(1 << 20), torch.ones(256, 256)
+    """Computing as a program does between its operations, about a quarter of a millisecond a unit: layers with weights
+    of their own, and the longer it takes the larger their products. What they leave in the caches decides what the
+    next operation takes: a small message after a loop of one product took 33 us, after layers for as long 45."""
+    count = max(1, round(units**0.5))
+    walk, rows = itertools.cycle(layers()), torch.ones(32 * units // count, WIDTH)
 
     def compute() -> None:
-        memory.add_(1)
-        for _ in range(units):
-            square @ square
+        x = rows
+        for _ in range(count):
+            x = next(walk)(x)
 
     return compute
 
 
-def meet(late: int) -> None:
-    """The ranks go on together, without a word: at the next even millisecond of the clock but the nearest, and so many
-    microseconds. Those that miss it by one are known by their times."""
-    target = (time.time_ns() // 500_000 + 5) // 4 * 2_000_000 + late * 1000
+def grid_of(units: int) -> int:
+    """Of the moments at which ranks meet, in microseconds: no longer than the pause, lest they only wait."""
+    return min(GRID, max(250, 125 * units))
+
+
+def meet(late: int, grid: int = GRID) -> None:
+    """The ranks go on together, without a word: at the next moment of a grid but the nearest, and so many microseconds.
+    Those that miss it by one are known by their times."""
+    now, step = time.time_ns(), grid * 1000
+    target = ((now + step // 4) // step + 1) * step + late * 1000
     while time.time_ns() < target:
         pass
 
@@ -155,16 +173,17 @@ def compute_alone(once, count: int) -> None:
         once()
 
 
-def call_often(prepare, compute, count: int, late: int = 0) -> None:
+def call_often(prepare, compute, count: int, grid: int, late: int = 0) -> None:
     for _ in range(2):
         prepare()()
     dist.barrier()
     for number in range(count):
         if compute:
+            dist.barrier()  # Over a link an exchange may end much later for one rank than for another.
             compute()
         call = prepare()
         if compute:
-            meet(late if dist.get_rank() == number % dist.get_world_size() else 0)
+            meet(late if dist.get_rank() == number % dist.get_world_size() else 0, grid)
         call()
         call = None  # Its memory is for the next one, as in a program.
 
@@ -185,7 +204,8 @@ def main() -> None:
             compute_beside(make(name, size), pause(units), count)
         else:
             group = alone if kind == "alone" else None
-            call_often(make(name or operation, size, group), pause(units) if units else None, count, *late)
+            grid = GRID if late else grid_of(units)
+            call_often(make(name or operation, size, group), pause(units) if units else None, count, grid, *late)
         dist.barrier()
     dist.destroy_process_group()
 

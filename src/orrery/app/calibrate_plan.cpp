@@ -5,6 +5,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "orrery/app/calibrate_probe.hpp"
 #include "orrery/app/real_run.hpp"
 
 namespace orrery::app {
@@ -17,6 +18,24 @@ constexpr std::int64_t kPause = 8;  // Some milliseconds: programs compute betwe
 constexpr std::array<std::int64_t, 10> kFitted{1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18,
                                                1 << 20, 1 << 22, 1 << 23, 1 << 24, 1 << 25};
 constexpr std::array<std::int64_t, 7> kHeldOut{3 << 9, 3 << 11, 3 << 13, 3 << 15, 3 << 17, 3 << 19, 3 << 22};
+
+/// Buffers of so many bytes malloc maps anew for each call, and their first touches cost more than the call: times have
+/// a step here.
+constexpr std::int64_t kMappedAnew = 1 << 25;
+
+/// What is fitted: both sides of the step too, of buffers that have all ranks' bytes.
+std::vector<std::int64_t> fitted_sizes(const std::string& operation, std::int64_t ranks) {
+  constexpr std::int64_t kPage = 4096;
+  constexpr std::int64_t kAligned = 64;
+  std::vector<std::int64_t> sizes(kFitted.begin(), kFitted.end());
+  const std::int64_t parts = point_of({operation, 1}, ranks).size * kAligned;
+  const std::int64_t step = (kMappedAnew + parts - 1) / parts * kAligned;
+  sizes.insert(sizes.end(), {step - kPage, step});
+  std::ranges::sort(sizes);
+  const auto repeated = std::ranges::unique(sizes);
+  sizes.erase(repeated.begin(), repeated.end());
+  return sizes;
+}
 
 /// Bytes per second that probes reckon with.
 double rate_of(const CalibrateOptions& options) {
@@ -32,20 +51,23 @@ std::int64_t budget_of(const CalibrateOptions& options) {
   return static_cast<std::int64_t>(rate_of(options) * kSeconds);
 }
 
-void add(std::vector<Probe>& probes, const std::string& operation, std::int64_t budget, std::int64_t least) {
+void add(std::vector<Probe>& probes, const std::string& operation, const CalibrateOptions& options) {
+  const std::int64_t budget = budget_of(options);
   const auto add_size = [&](std::int64_t bytes, bool is_held_out) {
     const bool is_needed = operation == "message" && bytes <= kFitted[5];  // For the link's bandwidth.
-    if ((bytes * 3 > budget * 2 && !is_needed) || bytes < least) return;
+    if (bytes * 3 > budget * 2 && !is_needed) return;
     probes.push_back({operation, bytes, std::clamp<std::int64_t>(budget / bytes, 5, kMostCalls), kPause, is_held_out});
   };
-  for (const std::int64_t bytes : kFitted) add_size(bytes, false);
+  for (const std::int64_t bytes : fitted_sizes(operation, options.ranks)) add_size(bytes, false);
   for (const std::int64_t bytes : kHeldOut) add_size(bytes, true);
 }
 
+/// Broadcasts tell how much a connection takes from a sender at once. The kernel lets that grow, most of all where both
+/// directions are busy, and never takes it back: they come after operations that make them so, as in most programs.
 std::vector<std::string> operations_of(const CalibrateOptions& options) {
   if (options.what == "network") return {"message", "broadcast"};
-  return {"message", "broadcast", "barrier", "all_reduce", "all_gather", "reduce_scatter_tensor",
-          "all_to_all_single", "reduce", "gather", "scatter"};
+  return {"message", "barrier", "all_reduce", "all_gather", "reduce_scatter_tensor", "all_to_all_single", "reduce",
+          "gather", "scatter", "broadcast"};
 }
 
 }  // namespace
@@ -63,14 +85,14 @@ std::vector<Probe> plan_probes(const CalibrateOptions& options) {
     if (name == "barrier") {
       probes.push_back({name, 0, kMostCalls, kPause});
     } else {
-      add(probes, name, budget_of(options), 0);
+      add(probes, name, options);
     }
   }
   return probes;
 }
 
 std::vector<Probe> plan_waking(const CalibrateOptions& options) {
-  constexpr std::array<std::int64_t, 5> kPauses{0, 2, kPause, 32, 96};
+  constexpr std::array<std::int64_t, 6> kPauses{0, 1, 4, kPause, 32, 96};
   constexpr std::int64_t kCalls = 16;
   constexpr std::int64_t kBytes = 4096;
   constexpr std::int64_t kParts = 32;  // Of the budget.
@@ -90,12 +112,14 @@ std::vector<Probe> plan_notice(const CalibrateOptions& options) {
   std::vector<Probe> probes;
   if (options.what != "collectives" || options.ranks != 2) return probes;
   constexpr std::array<std::int64_t, 11> kLate{1, 30, 60, 90, 120, 160, 200, 250, 300, 400, 1000};
-  constexpr std::array<std::int64_t, 3> kParts{120, 30, 10};  // Of the budget: a call takes milliseconds of a link.
+  // Of the budget: a call takes milliseconds of a link. What they notice by the byte is seen with long ones.
+  constexpr std::array<std::int64_t, 3> kParts{60, 10, 3};
+  constexpr std::int64_t kMost = kMappedAnew * 3 / 2;
   constexpr std::int64_t kCalls = 8;
   for (const char* name : {"all_to_all_single", "all_gather"}) {
     for (const std::int64_t part : kParts) {
       for (const std::int64_t late : kLate) {
-        Probe probe{name, budget_of(options) / part, kCalls, kPause};
+        Probe probe{name, std::min(budget_of(options), kMost) / part, kCalls, kPause};
         if (probe.operation == "all_gather") probe.bytes /= options.ranks;
         probe.late = late;
         probes.push_back(probe);

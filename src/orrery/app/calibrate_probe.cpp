@@ -60,16 +60,21 @@ double left_over(const std::vector<Call>& calls) {
   return shares.empty() ? 0 : median(shares);
 }
 
+/// Operations to each call of a probe: after a pause it has a barrier before it, beside computing also one after it, and
+/// that in turn.
+std::size_t stride_of(const Probe& probe) { return probe.overlaps ? 4 : probe.pause > 0 ? 2 : 1; }
+
 /// How many operations of the rank come before a probe: the first barrier, and those of the probes before.
 std::size_t operations_before(std::size_t probe, const std::vector<Probe>& probes, std::size_t rank) {
   std::size_t at = 1;
   for (std::size_t i = 0; i < probe; ++i) {
     const bool is_compute = probes[i].operation.starts_with("compute");
     const bool looks_on = rank > 1 && probes[i].operation == "message";
-    const std::int64_t calls = probes[i].count * (probes[i].overlaps ? 4 : 1);  // A barrier after each, and in turn.
-    const std::int64_t barriers = probes[i].overlaps ? 2 * probes[i].count : 0;
-    const std::int64_t own = is_compute || looks_on ? barriers : kWarm + calls;
-    at += static_cast<std::size_t>(own) + 2;
+    const auto count = static_cast<std::size_t>(probes[i].count);
+    const std::size_t stride = stride_of(probes[i]);
+    const std::size_t barriers = stride / 2 * count;
+    at += is_compute || looks_on ? barriers : static_cast<std::size_t>(kWarm) + stride * count;
+    at += 2;
   }
   return at;
 }
@@ -91,9 +96,11 @@ std::vector<Call> calls_of(const live::RealTimeline& launch, std::size_t probe, 
                      static_cast<double>(wanted.count));
       continue;
     }
-    const std::size_t begin = at + static_cast<std::size_t>(kWarm) + 1;
+    const std::size_t stride = stride_of(wanted);
+    const std::size_t begin = at + static_cast<std::size_t>(kWarm) + stride;
     for (std::size_t i = 0; i < static_cast<std::size_t>(wanted.count); ++i) {
-      const live::OperationRecord& record = *own[rank].at(begin + i);
+      const std::size_t place = begin + i * stride;
+      const live::OperationRecord& record = *own[rank].at(place);
       const auto posted = static_cast<double>(count_ps(record.posted));
       if (rank == 0 || wanted.is_alone) calls.push_back({.first_posted = posted, .last_posted = posted});
       Call& call = wanted.is_alone ? calls.back() : calls[i];
@@ -101,7 +108,7 @@ std::vector<Call> calls_of(const live::RealTimeline& launch, std::size_t probe, 
       call.last_posted = std::max(call.last_posted, posted);
       if (rank == 0) call.root_done = static_cast<double>(count_ps(record.done));
       call.done = std::max(call.done, static_cast<double>(count_ps(record.done)));
-      idles.push_back(static_cast<double>(count_ps(record.posted) - count_ps(own[rank].at(begin + i - 1)->done)));
+      idles.push_back(static_cast<double>(count_ps(record.posted - own[rank].at(place - 1)->done)));
     }
     if (rank == 1 && wanted.operation == "message") break;  // It is between the first two.
   }
