@@ -180,14 +180,14 @@ def test_mistakes_are_named(orrery, trained, arguments, word):
 
 
 def test_interrupt_exits_130_and_writes_nothing(command, tmp_path):
-    nodes = [node(i, "coll", comm_type="all_to_all", comm_size=1 << 26) for i in range(1, 400)]
+    nodes = [node(i, "coll", comm_type="all_to_all", comm_size=1 << 26) for i in range(1, 1600)]
     write(tmp_path / "traces" / "long", [nodes] * 72)
     process = subprocess.Popen(
         [str(command), "replay", "traces/long", "--cluster", "gb200-nvl72", "--algorithm", "direct", "--no-fold",
          "--out", "results", "--csv", "ranks.csv"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    time.sleep(1.5)
+    time.sleep(1)
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 130, stderr

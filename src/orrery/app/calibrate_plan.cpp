@@ -23,14 +23,15 @@ constexpr std::array<std::int64_t, 7> kHeldOut{3 << 9, 3 << 11, 3 << 13, 3 << 15
 /// a step here.
 constexpr std::int64_t kMappedAnew = 1 << 25;
 
-/// What is fitted: both sides of the step too, of buffers that have all ranks' bytes.
+/// What is fitted: both sides of the step too, of buffers that have all ranks' bytes, and one beyond, as costs of larger
+/// ones lie on the line through the last two.
 std::vector<std::int64_t> fitted_sizes(const std::string& operation, std::int64_t ranks) {
   constexpr std::int64_t kPage = 4096;
   constexpr std::int64_t kAligned = 64;
   std::vector<std::int64_t> sizes(kFitted.begin(), kFitted.end());
   const std::int64_t parts = point_of({operation, 1}, ranks).size * kAligned;
   const std::int64_t step = (kMappedAnew + parts - 1) / parts * kAligned;
-  sizes.insert(sizes.end(), {step - kPage, step});
+  sizes.insert(sizes.end(), {step - kPage, step, 2 * step});
   std::ranges::sort(sizes);
   const auto repeated = std::ranges::unique(sizes);
   sizes.erase(repeated.begin(), repeated.end());
