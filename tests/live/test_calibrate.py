@@ -119,7 +119,8 @@ def test_what_is_measured_includes_groups_of_one_rank(command: Path, tmp_path: P
     (tmp_path / "plan.json").write_text(json.dumps([[name, min(size, 1024), 3, 1] for name, size in alone.items()]))
     words = ["run", "--real", "-n", 2, "--out", "out", "-m", "orrery.live.probe", "plan.json"]
     orrery(command, tmp_path, *words)
-    rows = [line.split(",") for line in (tmp_path / "out/events.csv").read_text().splitlines() if line[:2] in ("0,", "1,")]
+    lines = (tmp_path / "out/events.csv").read_text().splitlines()
+    rows = [line.split(",") for line in lines if line[:2] in ("0,", "1,")]
     calls = [row[1] for row in rows if row[2] != "0"]
     assert len(calls) == 9 * 2 * (2 + 3)  # Operations, ranks, calls.
     assert len({*calls}) == 9

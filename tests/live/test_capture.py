@@ -256,7 +256,10 @@ CASES = [
     case("ddp, measured", DDP, "mixed.yaml", "-n", "4", "--json"),
     case("overlap, measured", OVERLAP, "mixed.yaml", "-n", "4", "--json", "--jobs", "2"),
 ]
-QUICK = {"overlap, mixed", "overlap, cold", "alone, cold", "messages", "uneven, mixed", "groups", "ddp, measured", "left behind"}
+QUICK = {
+    "overlap, mixed", "overlap, cold", "alone, cold", "messages", "uneven, mixed", "groups", "ddp, measured",
+    "left behind",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", ids(CASES, QUICK))

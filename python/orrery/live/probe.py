@@ -51,7 +51,9 @@ def make(operation: str, size: int, group=None):
     prepare = {
         "all_reduce": lambda: partial(dist.all_reduce, ones(), group=group),
         "all_gather": lambda: partial(dist.all_gather, parts(), ones(), group=group),
-        "reduce_scatter_tensor": lambda: partial(dist.reduce_scatter_tensor, room(share), torch.ones(whole), group=group),
+        "reduce_scatter_tensor": lambda: partial(
+            dist.reduce_scatter_tensor, room(share), torch.ones(whole), group=group
+        ),
         "all_to_all_single": lambda: partial(dist.all_to_all_single, room(whole), torch.ones(whole), group=group),
         "broadcast": lambda: partial(dist.broadcast, ones(), root, group=group),
         "reduce": lambda: partial(dist.reduce, ones(), root, group=group),

@@ -23,15 +23,15 @@ constexpr std::array<std::int64_t, 7> kHeldOut{3 << 9, 3 << 11, 3 << 13, 3 << 15
 /// a step here.
 constexpr std::int64_t kMappedAnew = 1 << 25;
 
-/// What is fitted: both sides of the step too, of buffers that have all ranks' bytes, and one beyond, as costs of larger
-/// ones lie on the line through the last two.
-std::vector<std::int64_t> fitted_sizes(const std::string& operation, std::int64_t ranks) {
+/// What is fitted: both sides of the step too, of buffers that have all ranks' bytes, and one beyond, as costs of
+/// larger ones lie on the line through the last two. None of these where `most` leaves no room for that.
+std::vector<std::int64_t> fitted_sizes(const std::string& operation, std::int64_t ranks, std::int64_t most) {
   constexpr std::int64_t kPage = 4096;
   constexpr std::int64_t kAligned = 64;
   std::vector<std::int64_t> sizes(kFitted.begin(), kFitted.end());
   const std::int64_t parts = point_of({operation, 1}, ranks).size * kAligned;
   const std::int64_t step = (kMappedAnew + parts - 1) / parts * kAligned;
-  sizes.insert(sizes.end(), {step - kPage, step, 2 * step});
+  if (2 * step <= most) sizes.insert(sizes.end(), {step - kPage, step, 2 * step});
   std::ranges::sort(sizes);
   const auto repeated = std::ranges::unique(sizes);
   sizes.erase(repeated.begin(), repeated.end());
@@ -54,12 +54,13 @@ std::int64_t budget_of(const CalibrateOptions& options) {
 
 void add(std::vector<Probe>& probes, const std::string& operation, const CalibrateOptions& options) {
   const std::int64_t budget = budget_of(options);
+  const std::int64_t most = budget * 2 / 3;
   const auto add_size = [&](std::int64_t bytes, bool is_held_out) {
     const bool is_needed = operation == "message" && bytes <= kFitted[5];  // For the link's bandwidth.
-    if (bytes * 3 > budget * 2 && !is_needed) return;
+    if (bytes > most && !is_needed) return;
     probes.push_back({operation, bytes, std::clamp<std::int64_t>(budget / bytes, 5, kMostCalls), kPause, is_held_out});
   };
-  for (const std::int64_t bytes : fitted_sizes(operation, options.ranks)) add_size(bytes, false);
+  for (const std::int64_t bytes : fitted_sizes(operation, options.ranks, most)) add_size(bytes, false);
   for (const std::int64_t bytes : kHeldOut) add_size(bytes, true);
 }
 

@@ -60,8 +60,8 @@ double left_over(const std::vector<Call>& calls) {
   return shares.empty() ? 0 : median(shares);
 }
 
-/// Operations to each call of a probe: after a pause it has a barrier before it, beside computing also one after it, and
-/// that in turn.
+/// Operations to each call of a probe: after a pause it has a barrier before it, beside computing also one after it,
+/// and that in turn.
 std::size_t stride_of(const Probe& probe) { return probe.overlaps ? 4 : probe.pause > 0 ? 2 : 1; }
 
 /// How many operations of the rank come before a probe: the first barrier, and those of the probes before.

@@ -112,9 +112,10 @@ class Collectives::Instance final : public Pinned, CollectiveRun::Listener {
     last_arrival_ = owner_.setup_.engine.now();
     collectives::Wakefulness& wakefulness = owner_.setup_.wakefulness;
     const std::string_view name = collectives::to_text(operation_of(op));
-    const Duration wake = wakefulness.sleeps_on(group_.ranks[member], name, group_.size())
+    const std::uint32_t rank = group_.ranks[member];
+    const Duration wake = wakefulness.sleeps_on(rank, name, group_.size())
                               ? Duration{}
-                              : wakefulness.wake(group_.ranks[member], name, buffer_of(op, group_.size()), last_arrival_);
+                              : wakefulness.wake(rank, name, buffer_of(op, group_.size()), last_arrival_);
     if (op.kind == ORRERY_ALL_TO_ALL) {
       calls_.resize(group_.size());
       calls_[member] = {last_arrival_, wake};
