@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "orrery/app/calibrate_plan.hpp"
 #include "orrery/app/statistics.hpp"
 
 namespace orrery::app {
@@ -98,7 +99,6 @@ std::optional<Notice> find_notice(const std::vector<LateCall>& calls) {
 topology::CostCurve notice_curve(const Notice& notice, double latency, double fresh) {
   constexpr double kNever = 1e12;  // A second.
   constexpr std::int64_t kMebibyte = 1 << 20;
-  constexpr std::int64_t kMapped = 32 * kMebibyte;  // glibc's malloc never keeps blocks from here on.
   if (notice.is_never) return {{Bytes{}, Duration{static_cast<std::int64_t>(kNever)}}};
   const double base = std::max(0.0, notice.base - latency * 1e12);
   const auto at = [&](std::int64_t size, double per_byte) {
@@ -106,8 +106,8 @@ topology::CostCurve notice_curve(const Notice& notice, double latency, double fr
   };
   topology::CostCurve curve{at(0, notice.per_byte), at(kMebibyte, notice.per_byte)};
   if (fresh > 0) {
-    curve.push_back(at(kMapped - 1, notice.per_byte));
-    for (const std::int64_t size : {kMapped, 2 * kMapped}) curve.push_back(at(size, notice.per_byte + fresh));
+    curve.push_back(at(kMappedAnew - 1, notice.per_byte));
+    for (const std::int64_t size : {kMappedAnew, 2 * kMappedAnew}) curve.push_back(at(size, notice.per_byte + fresh));
   }
   return curve;
 }

@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
-#include "orrery/app/calibrate_probe.hpp"
 #include "orrery/app/real_run.hpp"
 
 namespace orrery::app {
@@ -18,10 +19,6 @@ constexpr std::int64_t kPause = 8;  // Some milliseconds: programs compute betwe
 constexpr std::array<std::int64_t, 10> kFitted{1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18,
                                                1 << 20, 1 << 22, 1 << 23, 1 << 24, 1 << 25};
 constexpr std::array<std::int64_t, 7> kHeldOut{3 << 9, 3 << 11, 3 << 13, 3 << 15, 3 << 17, 3 << 19, 3 << 22};
-
-/// Buffers of so many bytes malloc maps anew for each call, and their first touches cost more than the call: times have
-/// a step here.
-constexpr std::int64_t kMappedAnew = 1 << 25;
 
 /// What is fitted: both sides of the step too, of buffers that have all ranks' bytes, and one beyond, as costs of
 /// larger ones lie on the line through the last two. None of these where `most` leaves no room for that.
@@ -179,6 +176,26 @@ std::string plan_text(const std::vector<Probe>& probes) {
     if (probe.late > 0) list.back().push_back(probe.late);
   }
   return list.dump();
+}
+
+CalibrationPoint point_of(const Probe& probe, std::int64_t ranks) {
+  static const std::map<std::string, std::pair<std::string, bool>> kNames{
+      {"message", {"send_recv", false}},
+      {"broadcast", {"broadcast", false}},
+      {"barrier", {"barrier", false}},
+      {"all_reduce", {"all_reduce", false}},
+      {"all_gather", {"all_gather", true}},
+      {"reduce_scatter_tensor", {"reduce_scatter", false}},
+      {"all_to_all_single", {"all_to_all", false}},
+      {"reduce", {"reduce", false}},
+      {"gather", {"gather", true}},
+      {"scatter", {"scatter", true}}};
+  const auto& [name, is_per_rank] = kNames.at(probe.operation);
+  CalibrationPoint point;
+  point.operation = name;
+  point.size = probe.bytes * (is_per_rank ? ranks : 1);
+  point.is_held_out = probe.is_held_out;
+  return point;
 }
 
 }  // namespace orrery::app

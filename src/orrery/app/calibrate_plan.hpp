@@ -22,6 +22,10 @@ struct Probe {
   bool overlaps = false;      ///< Computing comes while it is under way instead, and after it, in turn.
 };
 
+/// Buffers of so many bytes glibc's malloc maps anew for each call, and their first touches cost more than the call:
+/// times have a step here.
+inline constexpr std::int64_t kMappedAnew = 1 << 25;
+
 /// Copies into a block that malloc maps anew, and into one that is there.
 inline constexpr const char* kFreshCopy = "compute:fresh";
 inline constexpr const char* kReusedCopy = "compute:reused";
@@ -42,6 +46,9 @@ inline constexpr const char* kReusedCopy = "compute:reused";
 
 /// Asynchronous operations beside computing that takes longer than they do.
 [[nodiscard]] std::vector<Probe> plan_overlap(const CalibrateOptions& options);
+
+/// The probe as `orrery collective` names it, and the whole buffer of it.
+[[nodiscard]] CalibrationPoint point_of(const Probe& probe, std::int64_t ranks);
 
 /// As probe.py takes it.
 [[nodiscard]] std::string plan_text(const std::vector<Probe>& probes);

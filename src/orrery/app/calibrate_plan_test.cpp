@@ -7,8 +7,6 @@
 #include <map>
 #include <vector>
 
-#include "orrery/app/calibrate_probe.hpp"
-
 namespace orrery::app {
 namespace {
 

@@ -220,24 +220,4 @@ std::vector<ProbeTimes> run_probes(const CalibrateOptions& options, const std::v
   return result;
 }
 
-CalibrationPoint point_of(const Probe& probe, std::int64_t ranks) {
-  static const std::map<std::string, std::pair<std::string, bool>> kNames{
-      {"message", {"send_recv", false}},
-      {"broadcast", {"broadcast", false}},
-      {"barrier", {"barrier", false}},
-      {"all_reduce", {"all_reduce", false}},
-      {"all_gather", {"all_gather", true}},
-      {"reduce_scatter_tensor", {"reduce_scatter", false}},
-      {"all_to_all_single", {"all_to_all", false}},
-      {"reduce", {"reduce", false}},
-      {"gather", {"gather", true}},
-      {"scatter", {"scatter", true}}};
-  const auto& [name, is_per_rank] = kNames.at(probe.operation);
-  CalibrationPoint point;
-  point.operation = name;
-  point.size = probe.bytes * (is_per_rank ? ranks : 1);
-  point.is_held_out = probe.is_held_out;
-  return point;
-}
-
 }  // namespace orrery::app

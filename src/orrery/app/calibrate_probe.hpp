@@ -25,7 +25,4 @@ struct ProbeTimes {
                                                  const std::vector<Probe>& probes,
                                                  std::vector<std::string>& notes);
 
-/// The probe as `orrery collective` names it, and the whole buffer of it.
-[[nodiscard]] CalibrationPoint point_of(const Probe& probe, std::int64_t ranks);
-
 }  // namespace orrery::app
